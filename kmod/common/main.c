@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0
+/* pmof.ko: what the client and the server share. */
+#include <linux/module.h>
+
+MODULE_DESCRIPTION("Persistent Memory over Fabrics: common code");
+MODULE_LICENSE("GPL");

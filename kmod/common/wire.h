@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Everything that crosses the wire, and the functions that read and write it.
+ * No other file knows an on-wire layout.  All integers are little endian.
+ *
+ * This header and wire.c are pure: they compile in user space too (tests/unit).
+ */
+#ifndef PMOF_WIRE_H
+#define PMOF_WIRE_H
+
+#include "pure.h"
+
+#define PMOF_WIRE_MAGIC		0x464f4d50	/* "PMOF" */
+#define PMOF_WIRE_VERSION	1
+#define PMOF_WIRE_PORT		20049		/* default service (port) number */
+
+#define PMOF_WIRE_ID_LEN	32		/* client ID, NUL padded */
+#define PMOF_WIRE_NAME_LEN	64		/* namespace name, NUL padded */
+#define PMOF_WIRE_UUID_LEN	16
+
+#define PMOF_ADMIN_MSG_SIZE	4096		/* largest message on the admin queue */
+#define PMOF_IO_MSG_SIZE	512		/* largest message on an I/O queue */
+#define PMOF_ADMIN_DEPTH	4		/* admin messages under way at once */
+
+#define PMOF_MAX_QUEUES		128		/* I/O queues of a session */
+#define PMOF_MAX_DEPTH		1024		/* requests on one I/O queue */
+#define PMOF_MAX_SEGMENTS	131072
+#define PMOF_MIN_SEGMENT	4096ULL
+#define PMOF_MAX_SEGMENT	1073741824ULL
+#define PMOF_MAX_RANGES		16		/* ranges of one PERSIST */
+
+/* Message opcodes. */
+enum pmof_wire_opcode {
+	PMOF_MSG_LOGIN		= 0x01,	/* admin */
+	PMOF_MSG_GET_SEGMENTS	= 0x02,	/* admin */
+	PMOF_MSG_GET_STATS	= 0x03,	/* admin */
+	PMOF_MSG_PERSIST	= 0x10,	/* I/O */
+	PMOF_MSG_REPLY		= 0x80,	/* set in the opcode of every reply */
+};
+
+/* Outcome of a message or of a connection request. */
+enum pmof_wire_status {
+	PMOF_SC_OK		= 0,
+	PMOF_SC_MAGIC		= 1,	/* not pmof */
+	PMOF_SC_VERSION		= 2,	/* the peer speaks another version */
+	PMOF_SC_INVALID		= 3,	/* malformed: length, field, state */
+	PMOF_SC_NO_NAMESPACE	= 4,	/* no such namespace, or not enabled, on this port */
+	PMOF_SC_NO_SESSION	= 5,	/* unknown session ID */
+	PMOF_SC_BUSY		= 6,	/* queue ID in use, or a limit is reached */
+	PMOF_SC_RANGE		= 7,	/* past the end of the namespace */
+	PMOF_SC_READ_ONLY	= 8,
+	PMOF_SC_NO_MEMORY	= 9,
+	PMOF_SC_UNSUPPORTED	= 10,	/* unknown opcode */
+	PMOF_SC_INTERNAL	= 11,	/* the server failed; its log says how */
+	PMOF_SC_ACCESS		= 12,	/* not allowed for this client */
+	PMOF_SC_MAX
+};
+
+/* Private data of a connection request: 56 bytes is all that CM leaves an RC user. */
+struct pmof_wire_connect {
+	__le32 magic;
+	__le16 version;
+	__le16 queue_id;	/* 0: admin; 1..nr_queues: I/O */
+	__le16 queue_depth;	/* requests that the client may have under way */
+	__le16 reserved16;
+	__le32 reserved32;
+	__le64 session_id;	/* I/O queue: from the login; admin: 0 */
+	char client_id[PMOF_WIRE_ID_LEN];
+};
+
+static_assert(sizeof(struct pmof_wire_connect) == 56, "wire layout");
+
+/* Private data of an accept and of a reject. */
+struct pmof_wire_accept {
+	__le32 magic;
+	__le16 version;
+	__le16 status;		/* enum pmof_wire_status; 0 in an accept */
+	__le16 queue_depth;	/* granted, at most what was asked for */
+	__le16 reserved16;
+	__le32 reserved32;
+};
+
+static_assert(sizeof(struct pmof_wire_accept) == 16, "wire layout");
+
+/* Starts every message. */
+struct pmof_wire_hdr {
+	__u8 opcode;		/* enum pmof_wire_opcode */
+	__u8 flags;		/* zero */
+	__le16 tag;		/* chosen by the client, returned in the reply */
+	__le32 length;		/* of the whole message, bytes */
+	__le32 status;		/* reply: enum pmof_wire_status; request: zero */
+	__le32 reserved;
+};
+
+static_assert(sizeof(struct pmof_wire_hdr) == 16, "wire layout");
+
+#define PMOF_LOGIN_F_READ_ONLY	BIT(0)	/* ask for no right to write */
+
+struct pmof_wire_login {
+	struct pmof_wire_hdr hdr;
+	__u8 instance[PMOF_WIRE_UUID_LEN];	/* of the client's connection */
+	char name[PMOF_WIRE_NAME_LEN];		/* of the namespace */
+	__le16 nr_queues;			/* I/O queues wanted */
+	__le16 path_id;
+	__le32 flags;				/* PMOF_LOGIN_F_* */
+};
+
+static_assert(sizeof(struct pmof_wire_login) == 104, "wire layout");
+
+#define PMOF_LOGIN_R_READ_ONLY	BIT(0)
+#define PMOF_LOGIN_R_DURABLE	BIT(1)
+
+struct pmof_wire_login_reply {
+	struct pmof_wire_hdr hdr;
+	__le64 session_id;
+	__le64 generation;
+	__le64 ns_size;
+	__le64 segment_size;	/* a power of two */
+	__le64 features;	/* PMOF_FEAT_* of the uapi */
+	__le32 nr_segments;
+	__le32 methods;		/* offered persist methods, bit n is enum pmof_method n */
+	__le32 flags;		/* PMOF_LOGIN_R_* */
+	__le16 nr_queues;	/* granted */
+	__le16 max_ranges;	/* of one PERSIST message */
+	__u8 domain;		/* enum pmof_domain */
+	__u8 placement;		/* enum pmof_placement */
+	__u8 reserved[6];
+};
+
+static_assert(sizeof(struct pmof_wire_login_reply) == 80, "wire layout");
+
+struct pmof_wire_get_segments {
+	struct pmof_wire_hdr hdr;
+	__le32 first;
+	__le32 count;
+};
+
+static_assert(sizeof(struct pmof_wire_get_segments) == 24, "wire layout");
+
+struct pmof_wire_segment {
+	__le64 addr;		/* what RDMA requests name for its first byte */
+	__le64 length;		/* bytes */
+	__le32 rkey;
+	__le32 reserved;
+};
+
+static_assert(sizeof(struct pmof_wire_segment) == 24, "wire layout");
+
+struct pmof_wire_segments_reply {
+	struct pmof_wire_hdr hdr;
+	__le32 first;
+	__le32 count;		/* may be fewer than asked for, never zero */
+	struct pmof_wire_segment segment[];
+};
+
+static_assert(sizeof(struct pmof_wire_segments_reply) == 24, "wire layout");
+
+#define PMOF_SEGMENTS_PER_REPLY						\
+	((PMOF_ADMIN_MSG_SIZE - sizeof(struct pmof_wire_segments_reply)) /	\
+	 sizeof(struct pmof_wire_segment))
+
+/* Server counters, in the order in which GET_STATS sends them. */
+enum pmof_server_stat {
+	PMOF_SRV_RPC_CALLS,	/* handler calls on I/O queues */
+	PMOF_SRV_ADMIN_CALLS,	/* handler calls on the admin queue */
+	PMOF_SRV_BAD_MESSAGES,	/* messages refused */
+	PMOF_SRV_PERSISTS,	/* PERSIST requests worked off */
+	PMOF_SRV_BATCHES,	/* runs of a flush worker that held one of ours */
+	PMOF_SRV_LINES,		/* cache lines written back */
+	PMOF_SRV_BYTES,		/* bytes named by PERSIST ranges */
+	PMOF_SRV_FENCES,	/* store fences after write-back */
+	PMOF_SRV_REPLIES,	/* replies posted */
+	PMOF_SRV_MRS,		/* MRs registered now */
+	PMOF_SRV_QUEUES,	/* I/O queues connected now */
+	PMOF_SRV_STAT_MAX
+};
+
+struct pmof_wire_stats_reply {
+	struct pmof_wire_hdr hdr;
+	__le32 count;
+	__le32 reserved;
+	__le64 value[PMOF_SRV_STAT_MAX];
+};
+
+struct pmof_wire_range {
+	__le64 offset;
+	__le64 length;
+};
+
+static_assert(sizeof(struct pmof_wire_range) == 16, "wire layout");
+
+struct pmof_wire_persist {
+	struct pmof_wire_hdr hdr;
+	__le16 nr_ranges;	/* 1..PMOF_MAX_RANGES */
+	__le16 reserved16;
+	__le32 reserved32;
+	struct pmof_wire_range range[];
+};
+
+static_assert(sizeof(struct pmof_wire_persist) == 24, "wire layout");
+static_assert(sizeof(struct pmof_wire_persist) +
+	      PMOF_MAX_RANGES * sizeof(struct pmof_wire_range) <= PMOF_IO_MSG_SIZE,
+	      "a PERSIST fits an I/O message");
+
+/* Host-order forms, filled only with checked values. */
+struct pmof_connect {
+	u16 queue_id;
+	u16 queue_depth;
+	u64 session_id;
+	char client_id[PMOF_WIRE_ID_LEN];
+};
+
+struct pmof_login {
+	u8 instance[PMOF_WIRE_UUID_LEN];
+	char name[PMOF_WIRE_NAME_LEN];
+	u16 nr_queues;
+	u16 path_id;
+	u32 flags;
+};
+
+struct pmof_login_reply {
+	u64 session_id;
+	u64 generation;
+	u64 ns_size;
+	u64 segment_size;
+	u64 features;
+	u32 nr_segments;
+	u32 methods;
+	u32 flags;
+	u16 nr_queues;
+	u16 max_ranges;
+	u8 domain;
+	u8 placement;
+};
+
+struct pmof_segment_desc {
+	u64 addr;
+	u64 length;
+	u32 rkey;
+};
+
+/*
+ * Codec.  put_* fill a buffer of the caller and return the message's length in
+ * bytes; get_* check a received message against every rule that needs no
+ * state, and return 0 or a PMOF_SC_* code, in which case *out is undefined.
+ * @len is the number of bytes that arrived.
+ */
+bool pmof_name_valid(const char *name, size_t max);
+
+void pmof_put_connect(struct pmof_wire_connect *w, const struct pmof_connect *c);
+int pmof_get_connect(const void *buf, size_t len, struct pmof_connect *out);
+void pmof_put_accept(struct pmof_wire_accept *w, int status, u16 queue_depth);
+int pmof_get_accept(const void *buf, size_t len, u16 *queue_depth);
+
+void pmof_put_hdr(struct pmof_wire_hdr *h, u8 opcode, u16 tag, u32 length, u32 status);
+int pmof_get_request_hdr(const void *buf, size_t len);
+int pmof_get_reply_hdr(const void *buf, size_t len, u8 opcode, size_t min_len);
+
+size_t pmof_put_login(struct pmof_wire_login *w, u16 tag, const struct pmof_login *l);
+int pmof_get_login(const void *buf, size_t len, struct pmof_login *out);
+size_t pmof_put_login_reply(struct pmof_wire_login_reply *w, u16 tag,
+			    const struct pmof_login_reply *r);
+int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *out);
+
+size_t pmof_put_get_segments(struct pmof_wire_get_segments *w, u16 tag, u32 first, u32 count);
+int pmof_get_get_segments(const void *buf, size_t len, u32 nr_segments,
+			  u32 *first, u32 *count);
+size_t pmof_put_segments_reply(struct pmof_wire_segments_reply *w, u16 tag, u32 first,
+			       const struct pmof_segment_desc *seg, u32 count);
+int pmof_get_segments_reply(const void *buf, size_t len, u32 first, u32 asked, u32 *count);
+void pmof_get_segment(const void *buf, u32 i, struct pmof_segment_desc *out);
+
+size_t pmof_put_stats_reply(struct pmof_wire_stats_reply *w, u16 tag,
+			    const u64 value[PMOF_SRV_STAT_MAX]);
+int pmof_get_stats_reply(const void *buf, size_t len, u64 value[PMOF_SRV_STAT_MAX]);
+
+struct pmof_range {
+	u64 offset;
+	u64 length;
+};
+
+size_t pmof_put_persist(struct pmof_wire_persist *w, u16 tag,
+			const struct pmof_range *range, u16 nr);
+int pmof_get_persist(const void *buf, size_t len, u64 ns_size,
+		     struct pmof_range range[PMOF_MAX_RANGES], u16 *nr);
+
+int pmof_status_to_errno(u32 status);
+const char *pmof_status_str(u32 status);
+
+#endif /* PMOF_WIRE_H */

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * Persistent Memory over Fabrics: the user space interface of a character
+ * device /dev/pmofcN.
+ *
+ * Structures
+ *   Every ioctl structure starts with its own size in bytes.  A size below
+ *   the first version's is EINVAL; a size above the kernel's is accepted when
+ *   the bytes that the kernel does not know are zero, and E2BIG otherwise.
+ *   Reserved fields and unknown flags must be zero, else EINVAL.
+ *
+ * Errors, the same for every operation
+ *   EINVAL    malformed request: size, reserved field, unknown flag or opcode,
+ *             an atomic whose offset is not a multiple of 8
+ *   E2BIG     the structure has a non-zero tail that the kernel does not know,
+ *             or a SUBMIT has more than PMOF_SUBMIT_MAX operations
+ *   ERANGE    offset + length is past the end of the namespace, or overflows
+ *   EFAULT    a bad user pointer; nothing was written to the namespace
+ *   EBADF     the file is not open for the direction that the operation needs
+ *   EROFS     the namespace is read-only for this session
+ *   EOPNOTSUPP  the session has no such operation (see pmof_info.features)
+ *   ENOTTY    unknown ioctl
+ *   EIO       the connection was lost before the operation was acknowledged: a
+ *             put may or may not have been placed, and nothing is promised of
+ *             its durability
+ *   ENODEV    the device was disconnected by its administrator
+ *   ECANCELED (SUBMIT, per operation) an earlier operation failed first
+ *   EINTR     a fatal signal came while the operation waited to be started
+ *   ENOMEM    out of memory; nothing was written
+ *
+ * Offsets and lengths are in bytes.  A length of zero succeeds and does
+ * nothing.  All calls are thread safe.
+ */
+#ifndef _UAPI_PMOF_H
+#define _UAPI_PMOF_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define PMOF_NAME_MAX		63	/* longest namespace name, bytes */
+#define PMOF_ID_MAX		31	/* longest client ID, bytes */
+#define PMOF_SUBMIT_MAX		256	/* operations in one SUBMIT */
+
+/* Operation codes of struct pmof_op. */
+enum pmof_opcode {
+	PMOF_OP_PUT		= 1,	/* write @length bytes from @addr */
+	PMOF_OP_GET		= 2,	/* read @length bytes into @addr */
+	PMOF_OP_PERSIST		= 3,	/* make earlier completed puts durable */
+	PMOF_OP_CAS		= 4,	/* 8-byte compare and swap */
+	PMOF_OP_FETCH_ADD	= 5,	/* 8-byte fetch and add */
+};
+
+/* Operation flags. */
+#define PMOF_F_PERSIST		0x1 /* PUT, CAS, FETCH_ADD: durable when it returns */
+
+/* How durability is reached: bit numbers of pmof_info.methods. */
+enum pmof_method {
+	PMOF_METHOD_AUTO	= 0,	/* a choice, never a method in use */
+	PMOF_METHOD_READ	= 1,	/* WRITE, then READ on the same queue */
+	PMOF_METHOD_ASSIST	= 2,	/* WRITE, then a message; the server flushes */
+	PMOF_METHOD_RPC		= 3,	/* data in a message; the server copies */
+	PMOF_METHOD_FLUSH	= 4,	/* WRITE, then RDMA FLUSH */
+};
+
+/* What survives a power cut at the server. */
+enum pmof_domain {
+	PMOF_DOMAIN_UNKNOWN		= 0,
+	PMOF_DOMAIN_MEMORY_CONTROLLER	= 1,	/* ADR: not the CPU caches */
+	PMOF_DOMAIN_CPU_CACHE		= 2,	/* eADR */
+	PMOF_DOMAIN_DEVICE_FLUSH	= 3,	/* only after a flush of the device */
+};
+
+/* Where the writes of the server's HCA land. */
+enum pmof_placement {
+	PMOF_PLACEMENT_UNKNOWN	= 0,
+	PMOF_PLACEMENT_CACHE	= 1,
+	PMOF_PLACEMENT_MEMORY	= 2,
+};
+
+/* pmof_info.features */
+#define PMOF_FEAT_ATOMICS	0x1ULL	/* CAS and FETCH_ADD */
+
+/* pmof_info.flags */
+#define PMOF_INFO_READ_ONLY	0x1	/* puts fail with EROFS */
+#define PMOF_INFO_DURABLE	0x2	/* durable acknowledgements survive a power cut */
+
+/**
+ * struct pmof_info - what the device is and what the session may do
+ * @size: in: bytes of this structure
+ * @flags: PMOF_INFO_*
+ * @ns_size: bytes of the namespace
+ * @segment_size: bytes of a segment (one MR at the server)
+ * @generation: drawn when the namespace was enabled
+ * @features: PMOF_FEAT_*
+ * @methods: usable persist methods, bit n is enum pmof_method n
+ * @method: the persist method in use, enum pmof_method
+ * @domain: enum pmof_domain
+ * @placement: enum pmof_placement
+ * @nr_queues: I/O queues of the connection
+ * @queue_depth: requests that one queue holds
+ * @max_submit: operations that one SUBMIT takes
+ * @reserved: zero
+ * @name: namespace name, NUL terminated
+ */
+struct pmof_info {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 ns_size;
+	__aligned_u64 segment_size;
+	__aligned_u64 generation;
+	__aligned_u64 features;
+	__u32 methods;
+	__u32 method;
+	__u32 domain;
+	__u32 placement;
+	__u32 nr_queues;
+	__u32 queue_depth;
+	__u32 max_submit;
+	__u32 reserved;
+	char name[64];
+};
+
+/**
+ * struct pmof_rw - PMOF_IOC_PUT and PMOF_IOC_GET
+ * @size: bytes of this structure
+ * @flags: PMOF_F_PERSIST (PUT only)
+ * @offset: first byte in the namespace
+ * @length: bytes
+ * @addr: user buffer
+ */
+struct pmof_rw {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+	__aligned_u64 addr;
+};
+
+/**
+ * struct pmof_persist - PMOF_IOC_PERSIST
+ * @size: bytes of this structure
+ * @flags: zero
+ * @offset: first byte in the namespace
+ * @length: bytes
+ *
+ * On return every put to the range that completed on this device before the
+ * call, by whichever process, is durable.
+ */
+struct pmof_persist {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+};
+
+/**
+ * struct pmof_atomic - PMOF_IOC_CAS and PMOF_IOC_FETCH_ADD
+ * @size: bytes of this structure
+ * @flags: PMOF_F_PERSIST
+ * @offset: of the 8-byte word, a multiple of 8
+ * @compare: CAS: the value expected; FETCH_ADD: zero
+ * @operand: CAS: the value to store; FETCH_ADD: the value to add
+ * @old: out: the word's value before the operation.  A CAS stored @operand
+ *	if and only if @old equals @compare.
+ *
+ * Words are in the host byte order of the machines (all little endian).
+ */
+struct pmof_atomic {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 offset;
+	__aligned_u64 compare;
+	__aligned_u64 operand;
+	__aligned_u64 old;
+};
+
+/**
+ * struct pmof_op - one operation of a SUBMIT
+ * @size: bytes of this structure; all of one SUBMIT have the same size
+ * @opcode: enum pmof_opcode
+ * @reserved: zero
+ * @flags: PMOF_F_*
+ * @result: out: 0 or a negative errno
+ * @offset: first byte in the namespace
+ * @length: bytes; 8 for CAS and FETCH_ADD
+ * @addr: PUT, GET: user buffer; else zero
+ * @compare: as in struct pmof_atomic; else zero
+ * @operand: as in struct pmof_atomic; else zero
+ * @old: out: as in struct pmof_atomic
+ */
+struct pmof_op {
+	__u32 size;
+	__u16 opcode;
+	__u16 reserved;
+	__u32 flags;
+	__s32 result;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+	__aligned_u64 addr;
+	__aligned_u64 compare;
+	__aligned_u64 operand;
+	__aligned_u64 old;
+};
+
+/**
+ * struct pmof_submit - PMOF_IOC_SUBMIT
+ * @size: bytes of this structure
+ * @flags: zero
+ * @ops: user pointer to @nr_ops struct pmof_op
+ * @nr_ops: 1 to PMOF_SUBMIT_MAX
+ * @reserved: zero
+ *
+ * The operations run in order on one queue: one after a GET, CAS, FETCH_ADD,
+ * PERSIST or a put with PMOF_F_PERSIST starts when that one has finished; two
+ * puts with none of these between them are not ordered.  All descriptors are
+ * checked before the first runs; a malformed one fails the call and nothing
+ * has happened.  Otherwise the call returns 0 and each @result tells; behind
+ * a failed operation the rest is ECANCELED.
+ */
+struct pmof_submit {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 ops;
+	__u32 nr_ops;
+	__u32 reserved;
+};
+
+#define PMOF_IOC_MAGIC		0xB7
+#define PMOF_IOC_GET_INFO	_IO(PMOF_IOC_MAGIC, 0x00) /* struct pmof_info */
+#define PMOF_IOC_PUT		_IO(PMOF_IOC_MAGIC, 0x01) /* struct pmof_rw */
+#define PMOF_IOC_GET		_IO(PMOF_IOC_MAGIC, 0x02) /* struct pmof_rw */
+#define PMOF_IOC_PERSIST	_IO(PMOF_IOC_MAGIC, 0x03) /* struct pmof_persist */
+#define PMOF_IOC_CAS		_IO(PMOF_IOC_MAGIC, 0x04) /* struct pmof_atomic */
+#define PMOF_IOC_FETCH_ADD	_IO(PMOF_IOC_MAGIC, 0x05) /* struct pmof_atomic */
+#define PMOF_IOC_SUBMIT		_IO(PMOF_IOC_MAGIC, 0x06) /* struct pmof_submit */
+
+#endif /* _UAPI_PMOF_H */
