@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The admin queue: synchronous calls, one at a time. */
+#include <linux/slab.h>
+
+#include "client.h"
+
+#define ADMIN_RX	(PMOF_ADMIN_DEPTH)
+
+static void admin_event(struct pmof_admin *a)
+{
+	if (atomic_dec_and_test(&a->pending))
+		complete(&a->done);
+}
+
+static void admin_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct pmof_admin *a = container_of(wc->wr_cqe, struct pmof_admin, cqe);
+
+	if (wc->status != IB_WC_SUCCESS)
+		pmof_conn_lost(a->cm.conn);
+	admin_event(a);
+}
+
+/* Takes the buffer as the awaited reply; false if none is awaited. */
+static bool admin_take_reply(struct pmof_admin *a, struct pmof_rx *rx, u32 len)
+{
+	struct pmof_wire_hdr *h = rx ? rx->buf.data : NULL;
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&a->rx_lock, flags);
+	taken = a->waiting && (!rx || (len >= sizeof(*h) && le16_to_cpu(h->tag) == a->tag));
+	if (taken) {
+		a->waiting = false;
+		a->reply = rx;
+		a->reply_len = len;
+	}
+	spin_unlock_irqrestore(&a->rx_lock, flags);
+	return taken;
+}
+
+static void admin_rx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct pmof_rx *rx = pmof_wc_rx(wc);
+	struct pmof_admin *a = container_of(rx->qp, struct pmof_admin, qp);
+
+	if (wc->status != IB_WC_SUCCESS) {
+		pmof_conn_lost(a->cm.conn);
+		return;
+	}
+	pmof_buf_for_cpu(&rx->buf, rx->qp->dev, wc->byte_len);
+	if (!admin_take_reply(a, rx, wc->byte_len)) {
+		pmof_conn_lost(a->cm.conn);
+		return;
+	}
+	admin_event(a);
+}
+
+static int admin_post(struct pmof_admin *a, size_t len)
+{
+	struct ib_sge sge = {
+		.addr	= a->msg.dma,
+		.length	= len,
+		.lkey	= a->qp.ib->pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.wr_cqe		= &a->cqe,
+		.sg_list	= &sge,
+		.num_sge	= 1,
+		.opcode		= IB_WR_SEND,
+		.send_flags	= IB_SEND_SIGNALED,
+	};
+
+	pmof_buf_for_dev(&a->msg, a->qp.dev, len);
+	a->cqe.done = admin_send_done;
+	return ib_post_send(a->qp.ib, &wr, NULL);
+}
+
+/* False once pmof_admin_abort() has begun: nobody would end the wait. */
+static bool admin_arm(struct pmof_admin *a)
+{
+	bool ok;
+
+	atomic_set(&a->pending, 2);
+	reinit_completion(&a->done);
+	spin_lock_irq(&a->rx_lock);
+	ok = !a->aborted;
+	a->waiting = ok;
+	a->reply = NULL;
+	spin_unlock_irq(&a->rx_lock);
+	return ok;
+}
+
+static void admin_disarm(struct pmof_admin *a)
+{
+	spin_lock_irq(&a->rx_lock);
+	a->waiting = false;
+	spin_unlock_irq(&a->rx_lock);
+}
+
+/*
+ * Sends the message in a->msg and waits for the reply, which the caller reads
+ * from a->reply and gives back with admin_end().  Holds io_ref: the teardown
+ * ends the wait and then waits for us.
+ */
+static int admin_call(struct pmof_admin *a, size_t len)
+{
+	struct pmof_conn *conn = a->cm.conn;
+
+	lockdep_assert_held(&a->lock);
+	if (!admin_arm(a))
+		return -ECONNRESET;
+	if (admin_post(a, len)) {
+		admin_disarm(a);
+		return -EIO;
+	}
+	if (!wait_for_completion_timeout(&a->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS))) {
+		/*
+		 * The message buffer is the HCA's until the queue pair is
+		 * drained.  A live connection's teardown does that and wakes
+		 * us; a connecting one is ours to drain.
+		 */
+		pmof_conn_lost(conn);
+		if (READ_ONCE(conn->state) == PMOF_CONNECTING)
+			pmof_admin_abort(a);
+		wait_for_completion(&a->done);
+		return -ETIMEDOUT;
+	}
+	return a->reply ? 0 : -ECONNRESET;
+}
+
+static void admin_end(struct pmof_admin *a)
+{
+	struct pmof_rx *rx = a->reply;
+
+	lockdep_assert_held(&a->lock);
+	a->reply = NULL;
+	if (rx && pmof_rx_post(rx))
+		pmof_conn_lost(a->cm.conn);
+}
+
+/* Takes the queue for one call.  Balanced by admin_unlock(). */
+static int admin_lock(struct pmof_conn *conn)
+{
+	if (!pmof_conn_enter(conn))
+		return pmof_conn_gone_errno(conn);
+	mutex_lock(&conn->admin.lock);
+	conn->admin.tag++;
+	return 0;
+}
+
+static void admin_unlock(struct pmof_conn *conn)
+{
+	admin_end(&conn->admin);
+	mutex_unlock(&conn->admin.lock);
+	pmof_conn_leave(conn);
+}
+
+static void login_fill(struct pmof_conn *conn, struct pmof_login *l)
+{
+	memset(l, 0, sizeof(*l));
+	memcpy(l->instance, conn->uuid, sizeof(l->instance));
+	memcpy(l->name, conn->opt.name, sizeof(l->name));
+	l->nr_queues = conn->opt.queues ?: min_t(u16, num_online_cpus(), PMOF_MAX_QUEUES);
+	l->flags = conn->opt.read_only ? PMOF_LOGIN_F_READ_ONLY : 0;
+}
+
+int pmof_admin_login(struct pmof_conn *conn)
+{
+	struct pmof_admin *a = &conn->admin;
+	struct pmof_login login;
+	int rc;
+
+	rc = admin_lock(conn);
+	if (rc)
+		return rc;
+	login_fill(conn, &login);
+	rc = admin_call(a, pmof_put_login(a->msg.data, a->tag, &login));
+	if (!rc) {
+		rc = pmof_get_login_reply(a->reply->buf.data, a->reply_len, &conn->login);
+		if (rc)
+			pr_info("%s: login refused: %s\n", conn->opt.name, pmof_status_str(rc));
+		rc = pmof_status_to_errno(rc);
+	}
+	if (!rc && conn->login.nr_queues > login.nr_queues)
+		rc = -EPROTO;
+	admin_unlock(conn);
+	return rc;
+}
+
+/* Stores one reply's segments from @first on; returns how many, or -errno. */
+static int segments_store(struct pmof_conn *conn, u32 first, u32 asked)
+{
+	struct pmof_admin *a = &conn->admin;
+	struct pmof_segment_desc seg;
+	u32 count, i;
+	int rc;
+
+	rc = pmof_get_segments_reply(a->reply->buf.data, a->reply_len, first, asked, &count);
+	if (rc)
+		return pmof_status_to_errno(rc);
+	for (i = 0; i < count; i++) {
+		pmof_get_segment(a->reply->buf.data, i, &seg);
+		if (seg.length != pmof_layout_length(&conn->layout, first + i))
+			return -EPROTO;
+		conn->seg[first + i] = seg;
+	}
+	return count;
+}
+
+int pmof_admin_segments(struct pmof_conn *conn)
+{
+	u32 nr = pmof_layout_segments(&conn->layout);
+	struct pmof_admin *a = &conn->admin;
+	u32 first = 0;
+	int rc = 0;
+
+	/* Bounded: pmof_layout_init() has refused more than PMOF_MAX_SEGMENTS. */
+	conn->seg = kvcalloc(nr, sizeof(*conn->seg), GFP_KERNEL);
+	if (!conn->seg)
+		return -ENOMEM;
+	while (first < nr && rc >= 0) {
+		rc = admin_lock(conn);
+		if (rc)
+			return rc;
+		rc = admin_call(a, pmof_put_get_segments(a->msg.data, a->tag, first, nr - first));
+		if (!rc)
+			rc = segments_store(conn, first, nr - first);
+		admin_unlock(conn);
+		if (rc > 0)
+			first += rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* The server's counters of this session. */
+int pmof_admin_stats(struct pmof_conn *conn, u64 value[PMOF_SRV_STAT_MAX])
+{
+	struct pmof_admin *a = &conn->admin;
+	int rc;
+
+	rc = admin_lock(conn);
+	if (rc)
+		return rc;
+	pmof_put_hdr(a->msg.data, PMOF_MSG_GET_STATS, a->tag, sizeof(struct pmof_wire_hdr), 0);
+	rc = admin_call(a, sizeof(struct pmof_wire_hdr));
+	if (!rc)
+		rc = pmof_status_to_errno(pmof_get_stats_reply(a->reply->buf.data, a->reply_len,
+							       value));
+	admin_unlock(conn);
+	return rc;
+}
+
+static int admin_create_qp(struct pmof_conn *conn)
+{
+	struct pmof_admin *a = &conn->admin;
+	struct pmof_qp_config cfg = {
+		.pd		= conn->pd,
+		.max_send_wr	= PMOF_ADMIN_DEPTH,
+		.nr_rx		= ADMIN_RX,
+		.rx_size	= PMOF_ADMIN_MSG_SIZE,
+		.max_send_sge	= 1,
+		.poll_ctx	= IB_POLL_SOFTIRQ,
+		.rx_done	= admin_rx_done,
+		.context	= a,
+	};
+	int rc;
+
+	rc = pmof_buf_init(&a->msg, conn->ibdev, PMOF_ADMIN_MSG_SIZE, DMA_TO_DEVICE);
+	if (rc)
+		return rc;
+	rc = pmof_qp_create(&a->qp, a->cm.id, &cfg);
+	return rc ?: pmof_qp_post_all_rx(&a->qp);
+}
+
+/* Connects the admin queue.  On error pmof_conn_teardown() frees what was made. */
+int pmof_admin_open(struct pmof_conn *conn)
+{
+	struct pmof_admin *a = &conn->admin;
+	int rc;
+
+	mutex_init(&a->lock);
+	spin_lock_init(&a->rx_lock);
+	init_completion(&a->done);
+	rc = pmof_cm_resolve(&a->cm, conn);
+	if (rc)
+		return rc;
+	conn->ibdev = a->cm.id->device;
+	conn->pd = ib_alloc_pd(conn->ibdev, 0);
+	if (IS_ERR(conn->pd)) {
+		rc = PTR_ERR(conn->pd);
+		conn->pd = NULL;
+		return rc;
+	}
+	rc = admin_create_qp(conn);
+	return rc ?: pmof_cm_connect(&a->cm, 0, PMOF_ADMIN_DEPTH);
+}
+
+/* Teardown, phase one: nothing is under way any more, a waiting call is woken. */
+void pmof_admin_abort(struct pmof_admin *a)
+{
+	if (!a->qp.ib)
+		return;
+	spin_lock_irq(&a->rx_lock);
+	a->aborted = true;
+	spin_unlock_irq(&a->rx_lock);
+	rdma_disconnect(a->cm.id);
+	pmof_qp_drain(&a->qp);
+	if (admin_take_reply(a, NULL, 0))
+		admin_event(a);
+}
+
+void pmof_admin_close(struct pmof_admin *a)
+{
+	pmof_qp_destroy(&a->qp);
+	if (a->msg.data)
+		pmof_buf_free(&a->msg, a->cm.conn->ibdev);
+	pmof_cm_destroy(&a->cm);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* pmof-client.ko: objects, and the calls between its files. */
+#ifndef PMOF_CLIENT_H
+#define PMOF_CLIENT_H
+
+#include <linux/cdev.h>
+#include <linux/completion.h>
+#include <linux/device.h>
+#include <linux/mutex.h>
+#include <linux/percpu-refcount.h>
+#include <linux/sbitmap.h>
+#include <linux/scatterlist.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "uapi/pmof.h"
+
+#include "options.h"
+#include "queue.h"
+#include "range.h"
+#include "stats.h"
+
+#define PMOF_BOUNCE_SIZE	4096	/* up to this an operation is copied, above it pinned */
+#define PMOF_SLOT_PAGES		32	/* pages of one RDMA work request */
+#define PMOF_WINDOW_PAGES	2048	/* pages that one operation pins at a time */
+#define PMOF_IO_TIMEOUT_MS	30000	/* an operation that takes longer ends the connection */
+#define PMOF_CM_TIMEOUT_MS	15000	/* each step of connecting */
+
+/* Client counters, in the order of pmof_client_stat_names[]. */
+enum pmof_client_stat {
+	PMOF_STAT_WR_WRITE,
+	PMOF_STAT_WR_READ,
+	PMOF_STAT_WR_SEND,
+	PMOF_STAT_WR_CAS,
+	PMOF_STAT_WR_FETCH_ADD,
+	PMOF_STAT_WR_RECV,	/* messages received */
+	PMOF_STAT_ROUND_TRIPS,	/* times that an operation waited for the server */
+	PMOF_STAT_COMPLETIONS,	/* work completions handled */
+	PMOF_STAT_PUTS,
+	PMOF_STAT_GETS,
+	PMOF_STAT_PERSISTS,
+	PMOF_STAT_ATOMICS,
+	PMOF_STAT_BYTES_PUT,
+	PMOF_STAT_BYTES_GOT,
+	PMOF_STAT_ERRORS,
+	PMOF_STAT_MAX
+};
+
+static_assert(PMOF_STAT_MAX <= PMOF_STATS_NR, "counters fit");
+
+enum pmof_state {
+	PMOF_CONNECTING,
+	PMOF_LIVE,
+	PMOF_RECOVERING,	/* its place: nothing enters it yet */
+	PMOF_DEAD,
+	PMOF_NR_STATES
+};
+
+struct pmof_conn;
+struct pmof_req;
+struct pmof_slot;
+
+/* The CM side of a queue: one step at a time, waited for by the connecting thread. */
+struct pmof_cm {
+	struct pmof_conn *conn;
+	struct rdma_cm_id *id;
+	struct completion done;
+	int status;		/* of the step */
+	u16 depth;		/* granted */
+};
+
+/**
+ * struct pmof_slot - what one RDMA request of an operation needs, reserved as a whole
+ *
+ * Belongs to the sbitmap, to the thread that got it, or to the HCA: from the
+ * post until slot_finish().  Memory lives as long as the connection object.
+ */
+struct pmof_slot {
+	struct pmof_queue *q;
+	struct pmof_req *req;
+	u16 tag;
+	bool keep;		/* the issuer frees the slot, not slot_finish() */
+	bool atomic;		/* the old value lies in the bounce buffer */
+	s64 clean_to;		/* dirty mark: put_seq when it was posted, or -1 */
+	int status;
+	atomic_t pending;	/* completion of the last work request, reply */
+	unsigned long flags;	/* PMOF_SLOT_REPLY */
+	struct ib_cqe cqe;	/* last work request of the chain: signaled */
+	struct ib_cqe err_cqe;	/* the ones before it: complete only on error */
+	struct pmof_buf bounce;
+	struct pmof_buf msg;
+	enum dma_data_direction sg_dir;
+	int sg_nents;		/* 0: nothing mapped */
+	int nr_sge;
+	struct scatterlist sg[PMOF_SLOT_PAGES];
+	struct ib_sge sge[PMOF_SLOT_PAGES];
+};
+
+#define PMOF_SLOT_REPLY	0	/* bit: a reply, or the teardown, has still to account for it */
+
+struct pmof_queue {
+	struct pmof_conn *conn;
+	u16 id;			/* 1.. */
+	u16 depth;
+	struct pmof_cm cm;
+	struct pmof_qp qp;
+	struct sbitmap_queue tags;
+	atomic_t wait_index;	/* of the tags' wait queues */
+	struct pmof_slot *slots;
+	struct pmof_buf sink;	/* READs that only order things land here */
+	/*
+	 * Dirty mark.  @put_seq counts the WRITEs and atomics without PERSIST
+	 * that have been posted; @clean_seq is the count up to which a READ
+	 * or a message posted behind them has completed.  Equal: clean.
+	 */
+	atomic64_t put_seq;
+	atomic64_t clean_seq;
+};
+
+struct pmof_admin {
+	struct pmof_cm cm;
+	struct pmof_qp qp;
+	struct mutex lock;	/* one call at a time; protects all below */
+	struct pmof_buf msg;
+	struct ib_cqe cqe;
+	struct completion done;	/* send completed and reply arrived, or aborted */
+	atomic_t pending;
+	spinlock_t rx_lock;	/* the next four, against the receive handler and the teardown */
+	struct pmof_rx *reply;
+	u32 reply_len;
+	bool waiting;
+	bool aborted;
+	u16 tag;
+};
+
+/**
+ * struct pmof_persist_ops - a persist method
+ * @method: enum pmof_method
+ * @post_durable: posts @first (built for @slot, not linked) and behind it on
+ *	the same queue what makes @range durable, as one chain
+ * @persist: makes the puts that completed before the call and lie in @range
+ *	durable; on @q where it needs one.  Sleeps.  Returns 0 or -errno
+ */
+struct pmof_persist_ops {
+	enum pmof_method method;
+	void (*post_durable)(struct pmof_slot *slot, struct ib_send_wr *first,
+			     const struct pmof_range *range);
+	int (*persist)(struct pmof_queue *q, const struct pmof_range *range);
+};
+
+extern const struct pmof_persist_ops pmof_persist_read;
+extern const struct pmof_persist_ops pmof_persist_assist;
+
+/**
+ * struct pmof_conn - a connection and its device
+ *
+ * Lifetime: &dev's reference count; the character device and the registered
+ * state hold one each.  RDMA resources (queue pairs, mappings) live from
+ * pmof_conn_open() to the teardown work; whoever uses them holds @io_ref.
+ */
+struct pmof_conn {
+	int instance;
+	struct device dev;		/* pmofN */
+	struct device cdev_dev;		/* pmofcN */
+	struct cdev cdev;
+	struct list_head entry;		/* in the list of connections; its lock */
+	struct pmof_options opt;
+	u8 uuid[PMOF_WIRE_UUID_LEN];
+	struct sockaddr_storage peer;
+	struct net *net;
+
+	spinlock_t state_lock;		/* state, lost */
+	enum pmof_state state;
+	bool lost;			/* while CONNECTING: a queue broke */
+	bool removed;			/* disconnected by the administrator */
+	struct work_struct teardown;
+	struct percpu_ref io_ref;	/* slots under way and admin calls */
+	struct completion io_drained;
+
+	struct ib_device *ibdev;
+	struct ib_pd *pd;
+	struct pmof_admin admin;
+	struct pmof_queue *queues;
+	unsigned int nr_queues;		/* that have been allocated */
+	struct pmof_login_reply login;
+	struct pmof_layout layout;
+	struct pmof_segment_desc *seg;
+	const struct pmof_persist_ops *persist;
+	struct pmof_stats __percpu *stats;
+};
+
+/* An operation, until it has finished; on its issuer's stack or in a SUBMIT's array. */
+struct pmof_req {
+	u16 opcode;
+	u32 flags;
+	u64 offset;
+	u64 length;
+	u64 addr;
+	u64 compare;
+	u64 operand;
+	u64 old;
+
+	struct pmof_queue *q;
+	bool fence;			/* its first work request carries IB_SEND_FENCE */
+	bool pipelined;			/* others are issued before it is waited for */
+	bool posted;			/* at least one slot since the last wait */
+	int status;			/* first error of a slot */
+	atomic_t pending;		/* slots under way, and 1 of the issuer */
+	struct completion done;
+	struct pmof_slot *kept;		/* bounced get or atomic: to be copied from and freed */
+	struct page **pages;		/* pinned now */
+	unsigned int nr_pages;
+	struct page *few_pages[8];
+};
+
+/* conn.c */
+extern struct workqueue_struct *pmof_wq;
+struct pmof_conn *pmof_conn_create(const struct pmof_options *opt);
+void pmof_conn_lost(struct pmof_conn *conn);
+void pmof_conn_remove(struct pmof_conn *conn);
+void pmof_conn_teardown(struct pmof_conn *conn);
+bool pmof_conn_to(struct pmof_conn *conn, enum pmof_state to);
+int pmof_conn_gone_errno(struct pmof_conn *conn);
+const char *pmof_state_name(enum pmof_state state);
+int pmof_conn_init(void);
+void pmof_conn_exit(void);
+
+/* A reference under which the RDMA resources stay. */
+static inline bool pmof_conn_enter(struct pmof_conn *conn)
+{
+	return percpu_ref_tryget_live(&conn->io_ref);
+}
+
+static inline void pmof_conn_leave(struct pmof_conn *conn)
+{
+	percpu_ref_put(&conn->io_ref);
+}
+
+/*
+ * Brackets mapping and posting a slot, without sleeping.  The teardown kills
+ * io_ref and then waits for an RCU grace period: whoever got in has posted by
+ * the time the queue pairs are drained, and nobody posts after.
+ */
+static inline bool pmof_post_begin(struct pmof_conn *conn)
+{
+	rcu_read_lock();
+	if (pmof_conn_enter(conn))
+		return true;
+	rcu_read_unlock();
+	return false;
+}
+
+static inline void pmof_post_end(void)
+{
+	rcu_read_unlock();
+}
+
+/* cm.c */
+int pmof_cm_resolve(struct pmof_cm *cm, struct pmof_conn *conn);
+int pmof_cm_connect(struct pmof_cm *cm, u16 queue_id, u16 depth);
+void pmof_cm_destroy(struct pmof_cm *cm);
+
+/* admin.c */
+int pmof_admin_open(struct pmof_conn *conn);
+void pmof_admin_abort(struct pmof_admin *a);
+void pmof_admin_close(struct pmof_admin *a);
+int pmof_admin_login(struct pmof_conn *conn);
+int pmof_admin_segments(struct pmof_conn *conn);
+int pmof_admin_stats(struct pmof_conn *conn, u64 value[PMOF_SRV_STAT_MAX]);
+
+/* io_queue.c */
+int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id);
+void pmof_queue_abort(struct pmof_queue *q);
+void pmof_queue_close(struct pmof_queue *q);
+void pmof_queue_free(struct pmof_queue *q);
+
+/* slot.c */
+int pmof_slot_alloc_all(struct pmof_queue *q);
+void pmof_slot_unmap_all(struct pmof_queue *q);
+void pmof_slot_free_all(struct pmof_queue *q);
+struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req);
+void pmof_slot_put(struct pmof_slot *slot);
+void pmof_slot_use_buf(struct pmof_slot *slot, struct pmof_buf *b, u32 len);
+int pmof_slot_use_pages(struct pmof_slot *slot, struct page **pages, u32 first_offset, u32 len,
+			enum dma_data_direction dir);
+void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events);
+void pmof_slot_event(struct pmof_slot *slot);
+void pmof_slot_reply(struct pmof_queue *q, u16 tag, int status);
+
+/* request.c */
+int pmof_req_check(struct pmof_conn *conn, const struct pmof_req *req);
+void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q);
+int pmof_req_issue(struct pmof_req *req);
+int pmof_req_wait(struct pmof_req *req);
+int pmof_req_finish(struct pmof_req *req);
+void pmof_req_slot_done(struct pmof_req *req, int status);
+int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req);
+struct pmof_queue *pmof_req_queue(struct pmof_conn *conn);
+
+/* submit.c */
+void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, unsigned int nr);
+
+/* transfer.c */
+int pmof_transfer(struct pmof_req *req);
+int pmof_transfer_atomic(struct pmof_req *req);
+void pmof_transfer_unpin(struct pmof_req *req);
+void pmof_rdma_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, enum ib_wr_opcode opcode,
+		       u64 offset);
+
+/* persist.c */
+const struct pmof_persist_ops *pmof_persist_choose(u32 offered, u16 wanted);
+u32 pmof_persist_usable(u32 offered);
+const char *pmof_method_name(unsigned int method);
+int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
+void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
+
+/* To be read before the post of what will clean. */
+static inline s64 pmof_queue_put_seq(struct pmof_queue *q)
+{
+	return atomic64_read(&q->put_seq);
+}
+
+/* persist_read.c */
+void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct ib_sge *sge,
+			  u64 offset);
+
+static inline bool pmof_queue_dirty(struct pmof_queue *q)
+{
+	return atomic64_read(&q->put_seq) != atomic64_read(&q->clean_seq);
+}
+
+/* chardev.c, ioctl.c */
+int pmof_chardev_init(void);
+void pmof_chardev_exit(void);
+int pmof_chardev_add(struct pmof_conn *conn);
+void pmof_chardev_del(struct pmof_conn *conn);
+long pmof_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* control.c, sysfs.c */
+int pmof_control_init(void);
+void pmof_control_exit(void);
+extern struct class pmof_class;
+extern struct class pmof_char_class;
+extern const struct attribute_group *pmof_conn_groups[];
+
+#endif /* PMOF_CLIENT_H */

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The connection manager's part of a queue, one step at a time: the connecting
+ * thread starts a step and waits for its event.
+ */
+#include <linux/slab.h>
+
+#include "client.h"
+
+static int reject_errno(struct pmof_cm *cm, struct rdma_cm_event *ev)
+{
+	const void *data;
+	u8 len = 0;
+	int status;
+
+	data = rdma_consumer_reject_data(cm->id, ev, &len);
+	if (!data) {
+		pr_info("%pISpc: connection rejected: %s\n", &cm->conn->peer,
+			rdma_reject_msg(cm->id, ev->status));
+		return -ECONNREFUSED;
+	}
+	status = pmof_get_accept(data, len, &cm->depth);
+	pr_info("%pISpc: connection rejected: %s\n", &cm->conn->peer, pmof_status_str(status));
+	return pmof_status_to_errno(status) ?: -EPROTO;
+}
+
+static int established(struct pmof_cm *cm, struct rdma_cm_event *ev)
+{
+	int status = pmof_get_accept(ev->param.conn.private_data,
+				     ev->param.conn.private_data_len, &cm->depth);
+
+	return pmof_status_to_errno(status);
+}
+
+static void step_done(struct pmof_cm *cm, int status)
+{
+	cm->status = status;
+	complete(&cm->done);
+}
+
+/* Returns 0: a cm_id is only ever destroyed by the thread that made it. */
+static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+{
+	struct pmof_cm *cm = id->context;
+
+	switch (ev->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		step_done(cm, 0);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		step_done(cm, established(cm, ev));
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		step_done(cm, reject_errno(cm, ev));
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		step_done(cm, ev->status < 0 ? ev->status : -EHOSTUNREACH);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		pmof_conn_lost(cm->conn);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int wait_step(struct pmof_cm *cm)
+{
+	long left;
+
+	left = wait_for_completion_interruptible_timeout(&cm->done,
+							 msecs_to_jiffies(PMOF_CM_TIMEOUT_MS));
+	if (left < 0)
+		return -EINTR;
+	return left ? cm->status : -ETIMEDOUT;
+}
+
+/* Makes the cm_id and resolves address and route: after this it has a device. */
+int pmof_cm_resolve(struct pmof_cm *cm, struct pmof_conn *conn)
+{
+	struct rdma_cm_id *id;
+	int rc;
+
+	cm->conn = conn;
+	init_completion(&cm->done);
+	id = rdma_create_id(conn->net, cm_handler, cm, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	cm->id = id;
+	rc = rdma_resolve_addr(id, NULL, (struct sockaddr *)&conn->peer, 3000);
+	if (!rc)
+		rc = wait_step(cm);
+	if (rc)
+		goto destroy;
+	reinit_completion(&cm->done);
+	rc = rdma_resolve_route(id, 3000);
+	if (!rc)
+		rc = wait_step(cm);
+	if (rc)
+		goto destroy;
+	return 0;
+
+destroy:
+	pmof_cm_destroy(cm);
+	return rc;
+}
+
+/* Connects: the queue pair exists and its receives are posted. */
+int pmof_cm_connect(struct pmof_cm *cm, u16 queue_id, u16 depth)
+{
+	struct pmof_conn *conn = cm->conn;
+	struct pmof_connect c = {
+		.queue_id	= queue_id,
+		.queue_depth	= depth,
+		.session_id	= queue_id ? conn->login.session_id : 0,
+	};
+	struct pmof_wire_connect priv;
+	struct rdma_conn_param param = {
+		.private_data		= &priv,
+		.private_data_len	= sizeof(priv),
+		.initiator_depth	= min_t(int, cm->id->device->attrs.max_qp_init_rd_atom, 16),
+		.retry_count		= 7,
+		.rnr_retry_count	= 7,
+	};
+	int rc;
+
+	memcpy(c.client_id, conn->opt.id, sizeof(c.client_id));
+	pmof_put_connect(&priv, &c);
+	reinit_completion(&cm->done);
+	rc = rdma_connect(cm->id, &param);
+	return rc ?: wait_step(cm);
+}
+
+/* The queue pair is gone already.  Waits for a running event handler. */
+void pmof_cm_destroy(struct pmof_cm *cm)
+{
+	if (!cm->id)
+		return;
+	rdma_destroy_id(cm->id);
+	cm->id = NULL;
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A connection: its object, its states, and how it ends. */
+#include <linux/idr.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/slab.h>
+#include <linux/utsname.h>
+#include <net/net_namespace.h>
+
+#include "client.h"
+
+struct workqueue_struct *pmof_wq;
+
+static DEFINE_IDA(instance_ida);
+static DEFINE_MUTEX(conn_lock);		/* protects conn_list */
+static LIST_HEAD(conn_list);		/* every registered connection */
+
+static const char * const state_names[PMOF_NR_STATES] = {
+	[PMOF_CONNECTING]	= "connecting",
+	[PMOF_LIVE]		= "live",
+	[PMOF_RECOVERING]	= "recovering",
+	[PMOF_DEAD]		= "dead",
+};
+
+/* legal[from] is a bit mask of the states that may follow. */
+static const unsigned int legal[PMOF_NR_STATES] = {
+	[PMOF_CONNECTING]	= BIT(PMOF_LIVE) | BIT(PMOF_DEAD),
+	[PMOF_LIVE]		= BIT(PMOF_RECOVERING) | BIT(PMOF_DEAD),
+	[PMOF_RECOVERING]	= BIT(PMOF_LIVE) | BIT(PMOF_DEAD),
+	[PMOF_DEAD]		= 0,
+};
+
+const char *pmof_state_name(enum pmof_state state)
+{
+	return state_names[state];
+}
+
+/* Changes the state if that is legal, and a lost connection does not come alive. */
+bool pmof_conn_to(struct pmof_conn *conn, enum pmof_state to)
+{
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&conn->state_lock, flags);
+	ok = (legal[conn->state] & BIT(to)) && !(to == PMOF_LIVE && conn->lost);
+	if (ok)
+		conn->state = to;
+	spin_unlock_irqrestore(&conn->state_lock, flags);
+	return ok;
+}
+
+/* What an operation returns that finds the connection gone. */
+int pmof_conn_gone_errno(struct pmof_conn *conn)
+{
+	return READ_ONCE(conn->removed) ? -ENODEV : -EIO;
+}
+
+/*
+ * A queue broke, the server went, or an operation timed out.  Any context.
+ * While CONNECTING the connecting thread does the teardown, since it is still
+ * making what the teardown would free.
+ */
+void pmof_conn_lost(struct pmof_conn *conn)
+{
+	unsigned long flags;
+	bool tear = false;
+
+	spin_lock_irqsave(&conn->state_lock, flags);
+	conn->lost = true;
+	if (conn->state == PMOF_LIVE || conn->state == PMOF_RECOVERING) {
+		conn->state = PMOF_DEAD;
+		tear = true;
+	}
+	spin_unlock_irqrestore(&conn->state_lock, flags);
+	if (tear)
+		queue_work(pmof_wq, &conn->teardown);
+}
+
+static void io_ref_release(struct percpu_ref *ref)
+{
+	complete(&container_of(ref, struct pmof_conn, io_ref)->io_drained);
+}
+
+/*
+ * Two phases.  First nothing new can start (io_ref is killed), every queue
+ * pair is in error and drained, and what still waits for a reply is failed: a
+ * request fails to its owner only here, when no queue pair can touch its pages.
+ * Then, with the last reference gone, everything is freed.
+ */
+void pmof_conn_teardown(struct pmof_conn *conn)
+{
+	unsigned int i;
+
+	percpu_ref_kill(&conn->io_ref);
+	synchronize_rcu();	/* pmof_post_begin(): from here on nobody posts */
+	for (i = 0; i < conn->nr_queues; i++)
+		pmof_queue_abort(&conn->queues[i]);
+	pmof_admin_abort(&conn->admin);
+	wait_for_completion(&conn->io_drained);
+
+	for (i = 0; i < conn->nr_queues; i++)
+		pmof_queue_close(&conn->queues[i]);
+	pmof_admin_close(&conn->admin);
+	if (conn->pd)
+		ib_dealloc_pd(conn->pd);
+	conn->pd = NULL;
+}
+
+static void teardown_work(struct work_struct *work)
+{
+	struct pmof_conn *conn = container_of(work, struct pmof_conn, teardown);
+
+	if (!READ_ONCE(conn->removed))
+		dev_warn(&conn->dev, "connection to %s lost, device is dead\n", conn->opt.name);
+	pmof_conn_teardown(conn);
+}
+
+static void conn_release(struct device *dev)
+{
+	struct pmof_conn *conn = container_of(dev, struct pmof_conn, dev);
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_queues; i++)
+		pmof_queue_free(&conn->queues[i]);
+	kvfree(conn->queues);
+	kvfree(conn->seg);
+	percpu_ref_exit(&conn->io_ref);
+	free_percpu(conn->stats);
+	if (conn->instance >= 0)
+		ida_free(&instance_ida, conn->instance);
+	if (conn->net)
+		put_net(conn->net);
+	kfree(conn);
+}
+
+static int conn_init_fields(struct pmof_conn *conn, const struct pmof_options *opt)
+{
+	conn->instance = -1;
+	conn->opt = *opt;
+	if (!conn->opt.id[0])
+		strscpy(conn->opt.id, init_utsname()->nodename, sizeof(conn->opt.id));
+	if (!pmof_name_valid(conn->opt.id, sizeof(conn->opt.id)))
+		strscpy(conn->opt.id, "client", sizeof(conn->opt.id));
+	generate_random_uuid(conn->uuid);
+	spin_lock_init(&conn->state_lock);
+	INIT_LIST_HEAD(&conn->entry);
+	INIT_WORK(&conn->teardown, teardown_work);
+	init_completion(&conn->io_drained);
+	conn->stats = alloc_percpu(struct pmof_stats);
+	if (!conn->stats)
+		return -ENOMEM;
+	return percpu_ref_init(&conn->io_ref, io_ref_release, 0, GFP_KERNEL);
+}
+
+static int conn_resolve_peer(struct pmof_conn *conn)
+{
+	char port[8];
+
+	snprintf(port, sizeof(port), "%u", conn->opt.port);
+	return inet_pton_with_scope(conn->net, AF_UNSPEC, conn->opt.addr, port, &conn->peer);
+}
+
+static struct pmof_conn *conn_alloc(const struct pmof_options *opt)
+{
+	struct pmof_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	int rc;
+
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+	device_initialize(&conn->dev);
+	conn->dev.class = &pmof_class;
+	conn->dev.groups = pmof_conn_groups;
+	conn->dev.release = conn_release;
+	conn->net = get_net(current->nsproxy->net_ns);
+	rc = conn_init_fields(conn, opt);
+	if (!rc)
+		rc = ida_alloc(&instance_ida, GFP_KERNEL);
+	if (rc >= 0) {
+		conn->instance = rc;
+		rc = dev_set_name(&conn->dev, "pmof%d", conn->instance);
+	}
+	if (!rc)
+		rc = conn_resolve_peer(conn);
+	if (rc) {
+		put_device(&conn->dev);
+		return ERR_PTR(rc);
+	}
+	return conn;
+}
+
+static int conn_open_queues(struct pmof_conn *conn)
+{
+	unsigned int n = conn->login.nr_queues;
+	unsigned int i;
+	int rc;
+
+	conn->queues = kvcalloc(n, sizeof(*conn->queues), GFP_KERNEL);
+	if (!conn->queues)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		conn->nr_queues = i + 1;
+		rc = pmof_queue_open(&conn->queues[i], conn, i + 1);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* What was asked for must be offered: nothing else is used in its place. */
+static int conn_choose_persist(struct pmof_conn *conn)
+{
+	conn->persist = pmof_persist_choose(conn->login.methods, conn->opt.method);
+	if (conn->persist)
+		return 0;
+	pr_warn("%s: the server does not offer persist method %s (domain and placement decide)\n",
+		conn->opt.name, pmof_method_name(conn->opt.method));
+	return -EOPNOTSUPP;
+}
+
+static int conn_open(struct pmof_conn *conn)
+{
+	int rc;
+
+	rc = pmof_admin_open(conn);
+	if (!rc)
+		rc = pmof_admin_login(conn);
+	if (!rc)
+		rc = conn_choose_persist(conn);
+	if (!rc)
+		rc = pmof_layout_init(&conn->layout, conn->login.ns_size,
+				      conn->login.segment_size);
+	if (!rc)
+		rc = pmof_admin_segments(conn);
+	if (!rc)
+		rc = conn_open_queues(conn);
+	return rc;
+}
+
+static int conn_publish(struct pmof_conn *conn)
+{
+	int rc;
+
+	rc = device_add(&conn->dev);
+	if (rc)
+		return rc;
+	rc = pmof_chardev_add(conn);
+	if (rc)
+		goto del_device;
+	mutex_lock(&conn_lock);
+	list_add_tail(&conn->entry, &conn_list);
+	mutex_unlock(&conn_lock);
+	return 0;
+
+del_device:
+	device_del(&conn->dev);
+	return rc;
+}
+
+/**
+ * pmof_conn_create - connect to a namespace and make its device
+ * @opt: checked options
+ *
+ * Return: the connection, owned by its registration (pmof_conn_remove() ends
+ * it), or an ERR_PTR with nothing left behind.  Sleeps, for a bounded time.
+ */
+struct pmof_conn *pmof_conn_create(const struct pmof_options *opt)
+{
+	struct pmof_conn *conn;
+	int rc;
+
+	if (!try_module_get(THIS_MODULE))
+		return ERR_PTR(-ENODEV);
+	conn = conn_alloc(opt);
+	if (IS_ERR(conn)) {
+		module_put(THIS_MODULE);
+		return conn;
+	}
+	rc = conn_open(conn);
+	if (!rc && !pmof_conn_to(conn, PMOF_LIVE))
+		rc = -ECONNRESET;
+	if (rc)
+		goto teardown;
+	rc = conn_publish(conn);
+	if (rc)
+		goto lose;
+	return conn;
+
+lose:
+	WRITE_ONCE(conn->removed, true);
+	pmof_conn_lost(conn);
+	flush_work(&conn->teardown);
+	goto put;
+teardown:
+	pmof_conn_to(conn, PMOF_DEAD);
+	pmof_conn_teardown(conn);
+put:
+	put_device(&conn->dev);
+	module_put(THIS_MODULE);
+	return ERR_PTR(rc);
+}
+
+/*
+ * Disconnects.  The caller has made sure that it is the only one
+ * (device_remove_file_self).  Open files stay valid and get ENODEV.
+ */
+void pmof_conn_remove(struct pmof_conn *conn)
+{
+	mutex_lock(&conn_lock);
+	list_del_init(&conn->entry);
+	mutex_unlock(&conn_lock);
+
+	WRITE_ONCE(conn->removed, true);
+	pmof_chardev_del(conn);
+	pmof_conn_lost(conn);
+	flush_work(&conn->teardown);
+	device_del(&conn->dev);
+	put_device(&conn->dev);
+	module_put(THIS_MODULE);
+}
+
+/* An RDMA device goes away: its connections are lost, and free it before this returns. */
+static void conn_ib_remove(struct ib_device *ibdev, void *client_data)
+{
+	struct pmof_conn *conn;
+
+	mutex_lock(&conn_lock);
+	list_for_each_entry(conn, &conn_list, entry)
+		if (conn->ibdev == ibdev)
+			pmof_conn_lost(conn);
+	mutex_unlock(&conn_lock);
+	flush_workqueue(pmof_wq);
+}
+
+static struct ib_client conn_ib_client = {
+	.name = "pmof",
+	.remove = conn_ib_remove,
+};
+
+int pmof_conn_init(void)
+{
+	int rc;
+
+	pmof_wq = alloc_workqueue("pmof_client", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!pmof_wq)
+		return -ENOMEM;
+	rc = ib_register_client(&conn_ib_client);
+	if (rc)
+		destroy_workqueue(pmof_wq);
+	return rc;
+}
+
+void pmof_conn_exit(void)
+{
+	ib_unregister_client(&conn_ib_client);
+	destroy_workqueue(pmof_wq);
+	ida_destroy(&instance_ida);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /dev/pmof-control: write options, read back the instance. */
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "client.h"
+
+#define CONTROL_MAX	1024
+
+/* One open file. */
+struct control {
+	struct mutex lock;	/* protects instance */
+	int instance;		/* of the connection that it made, or -1 */
+};
+
+static int control_open(struct inode *inode, struct file *file)
+{
+	struct control *c = kzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return -ENOMEM;
+	mutex_init(&c->lock);
+	c->instance = -1;
+	file->private_data = c;
+	return nonseekable_open(inode, file);
+}
+
+static int control_release(struct inode *inode, struct file *file)
+{
+	kfree(file->private_data);
+	return 0;
+}
+
+static int control_connect(struct control *c, char *buf)
+{
+	struct pmof_options opt;
+	struct pmof_conn *conn;
+	const char *why;
+	int rc;
+
+	rc = pmof_options_parse(buf, &opt, &why);
+	if (rc) {
+		pr_info("connect: %s\n", why);
+		return rc;
+	}
+	conn = pmof_conn_create(&opt);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	c->instance = conn->instance;
+	return 0;
+}
+
+static ssize_t control_write(struct file *file, const char __user *ubuf, size_t len, loff_t *pos)
+{
+	struct control *c = file->private_data;
+	char *buf;
+	int rc;
+
+	if (len >= CONTROL_MAX)
+		return -EINVAL;
+	buf = memdup_user_nul(ubuf, len);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	rc = -EINVAL;
+	if (strlen(buf) == len) {
+		mutex_lock(&c->lock);
+		rc = c->instance >= 0 ? -EBUSY : control_connect(c, buf);
+		mutex_unlock(&c->lock);
+	}
+	kfree(buf);
+	return rc ?: len;
+}
+
+static ssize_t control_read(struct file *file, char __user *ubuf, size_t len, loff_t *pos)
+{
+	struct control *c = file->private_data;
+	char answer[32];
+	int n;
+
+	mutex_lock(&c->lock);
+	n = c->instance < 0 ? -ENODATA :
+		scnprintf(answer, sizeof(answer), "instance=%d\n", c->instance);
+	mutex_unlock(&c->lock);
+	return n < 0 ? n : simple_read_from_buffer(ubuf, len, pos, answer, n);
+}
+
+static const struct file_operations control_fops = {
+	.owner		= THIS_MODULE,
+	.open		= control_open,
+	.release	= control_release,
+	.read		= control_read,
+	.write		= control_write,
+};
+
+static struct miscdevice control_device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "pmof-control",
+	.fops	= &control_fops,
+	.mode	= 0600,
+};
+
+int pmof_control_init(void)
+{
+	return misc_register(&control_device);
+}
+
+void pmof_control_exit(void)
+{
+	misc_deregister(&control_device);
+}

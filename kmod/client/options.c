@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "options.h"
+#include "../../uapi/pmof.h"
+
+struct option {
+	const char *key;
+	/* Returns NULL, or what is wrong with the value. */
+	const char *(*set)(struct pmof_options *o, char *value);
+};
+
+static const char *set_addr(struct pmof_options *o, char *value)
+{
+	if (!*value || strlen(value) >= sizeof(o->addr))
+		return "addr: not an address";
+	strscpy(o->addr, value, sizeof(o->addr));
+	return NULL;
+}
+
+static const char *set_name(struct pmof_options *o, char *value)
+{
+	if (!pmof_name_valid(value, sizeof(o->name)))
+		return "name: 1 to 63 characters of A-Z a-z 0-9 . _ : -";
+	strscpy(o->name, value, sizeof(o->name));
+	return NULL;
+}
+
+static const char *set_id(struct pmof_options *o, char *value)
+{
+	if (!pmof_name_valid(value, sizeof(o->id)))
+		return "id: 1 to 31 characters of A-Z a-z 0-9 . _ : -";
+	strscpy(o->id, value, sizeof(o->id));
+	return NULL;
+}
+
+static bool number_in(const char *value, u16 min, u16 max, u16 *out)
+{
+	return !kstrtou16(value, 10, out) && *out >= min && *out <= max;
+}
+
+static const char *set_port(struct pmof_options *o, char *value)
+{
+	return number_in(value, 1, U16_MAX, &o->port) ? NULL : "port: 1 to 65535";
+}
+
+static const char *set_queues(struct pmof_options *o, char *value)
+{
+	return number_in(value, 1, PMOF_MAX_QUEUES, &o->queues) ? NULL : "queues: 1 to 128";
+}
+
+static const char *set_depth(struct pmof_options *o, char *value)
+{
+	return number_in(value, PMOF_DEPTH_MIN, PMOF_MAX_DEPTH, &o->depth) ?
+		NULL : "depth: 4 to 1024";
+}
+
+static const char *set_persist(struct pmof_options *o, char *value)
+{
+	if (!strcmp(value, "auto"))
+		o->method = PMOF_METHOD_AUTO;
+	else if (!strcmp(value, "read"))
+		o->method = PMOF_METHOD_READ;
+	else if (!strcmp(value, "assist"))
+		o->method = PMOF_METHOD_ASSIST;
+	else
+		return "persist: auto, read or assist";
+	return NULL;
+}
+
+static const char *set_read_only(struct pmof_options *o, char *value)
+{
+	u16 n;
+
+	if (!number_in(value, 0, 1, &n))
+		return "read_only: 0 or 1";
+	o->read_only = n;
+	return NULL;
+}
+
+static const struct option options[] = {
+	{ "addr", set_addr },
+	{ "port", set_port },
+	{ "name", set_name },
+	{ "queues", set_queues },
+	{ "depth", set_depth },
+	{ "persist", set_persist },
+	{ "id", set_id },
+	{ "read_only", set_read_only },
+};
+
+static const char *set_one(struct pmof_options *o, char *word, unsigned int *seen)
+{
+	char *key = strsep(&word, "=");
+	unsigned int i;
+
+	if (!word)
+		return "an option has no value";
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		if (strcmp(key, options[i].key))
+			continue;
+		if (*seen & BIT(i))
+			return "an option is given twice";
+		*seen |= BIT(i);
+		return options[i].set(o, word);
+	}
+	return "unknown option";
+}
+
+/**
+ * pmof_options_parse - parse "key=value,key=value"
+ * @buf: NUL terminated, is cut up; one trailing newline is ignored
+ * @o: filled
+ * @why: on error: what is wrong, a constant string
+ *
+ * Return: 0 or -EINVAL.
+ */
+int pmof_options_parse(char *buf, struct pmof_options *o, const char **why)
+{
+	size_t len = strlen(buf);
+	unsigned int seen = 0;
+	char *word;
+
+	memset(o, 0, sizeof(*o));
+	o->port = PMOF_WIRE_PORT;
+	o->depth = PMOF_DEPTH_DEFAULT;
+	*why = NULL;
+	if (len && buf[len - 1] == '\n')
+		buf[len - 1] = '\0';
+	while (!*why && (word = strsep(&buf, ",")))
+		*why = set_one(o, word, &seen);
+	if (!*why && !o->addr[0])
+		*why = "addr is missing";
+	if (!*why && !o->name[0])
+		*why = "name is missing";
+	return *why ? -EINVAL : 0;
+}

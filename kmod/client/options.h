@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The option string of /dev/pmof-control: a pure parser (tests/unit). */
+#ifndef PMOF_OPTIONS_H
+#define PMOF_OPTIONS_H
+
+#include "wire.h"
+
+#define PMOF_DEPTH_MIN		4
+#define PMOF_DEPTH_DEFAULT	128
+
+/**
+ * struct pmof_options - what a connection is asked to be
+ * @addr: server address, not yet parsed
+ * @name: namespace
+ * @id: client ID; empty: the host name
+ * @port: service number
+ * @queues: I/O queues; 0: one a CPU
+ * @depth: requests on one queue
+ * @method: enum pmof_method
+ * @read_only: ask for no right to write
+ */
+struct pmof_options {
+	char addr[64];
+	char name[PMOF_WIRE_NAME_LEN];
+	char id[PMOF_WIRE_ID_LEN];
+	u16 port;
+	u16 queues;
+	u16 depth;
+	u16 method;
+	bool read_only;
+};
+
+int pmof_options_parse(char *buf, struct pmof_options *o, const char **why);
+
+#endif /* PMOF_OPTIONS_H */

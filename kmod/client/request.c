@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Operations: validate, issue, wait. */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "client.h"
+#include "trace.h"
+
+static bool is_atomic(const struct pmof_req *req)
+{
+	return req->opcode == PMOF_OP_CAS || req->opcode == PMOF_OP_FETCH_ADD;
+}
+
+static int check_shape(const struct pmof_req *req)
+{
+	u32 flags = PMOF_F_PERSIST;
+
+	switch (req->opcode) {
+	case PMOF_OP_GET:
+	case PMOF_OP_PERSIST:
+		flags = 0;
+		fallthrough;
+	case PMOF_OP_PUT:
+		if (req->compare || req->operand)
+			return -EINVAL;
+		break;
+	case PMOF_OP_FETCH_ADD:
+		if (req->compare)
+			return -EINVAL;
+		fallthrough;
+	case PMOF_OP_CAS:
+		if (req->length != sizeof(u64) || req->addr || !IS_ALIGNED(req->offset, 8))
+			return -EINVAL;
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (req->opcode == PMOF_OP_PERSIST && req->addr)
+		return -EINVAL;
+	return req->flags & ~flags ? -EINVAL : 0;
+}
+
+/**
+ * pmof_req_check - the door: everything that can be wrong with an operation
+ * @conn: connection
+ * @req: filled from user space
+ *
+ * Return: 0, -EINVAL, -ERANGE, -EROFS, -EOPNOTSUPP or -EFAULT.
+ */
+int pmof_req_check(struct pmof_conn *conn, const struct pmof_req *req)
+{
+	bool writes = req->opcode == PMOF_OP_PUT || is_atomic(req);
+	int rc = check_shape(req);
+
+	if (rc)
+		return rc;
+	if (!pmof_range_ok(req->offset, req->length, conn->login.ns_size))
+		return -ERANGE;
+	if (writes && (conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
+		return -EROFS;
+	if (is_atomic(req) && !(conn->login.features & PMOF_FEAT_ATOMICS))
+		return -EOPNOTSUPP;
+	if ((req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET) &&
+	    !access_ok(u64_to_user_ptr(req->addr), req->length))
+		return -EFAULT;
+	return 0;
+}
+
+/* An operation stays on one queue: this CPU's. */
+struct pmof_queue *pmof_req_queue(struct pmof_conn *conn)
+{
+	return &conn->queues[raw_smp_processor_id() % conn->nr_queues];
+}
+
+void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
+{
+	req->q = q;
+	req->fence = false;
+	req->posted = false;
+	req->status = 0;
+	req->kept = NULL;
+	req->pages = NULL;
+	atomic_set(&req->pending, 1);
+	init_completion(&req->done);
+}
+
+static int req_issue_op(struct pmof_req *req)
+{
+	struct pmof_range range = { req->offset, req->length };
+
+	switch (req->opcode) {
+	case PMOF_OP_PUT:
+	case PMOF_OP_GET:
+		return pmof_transfer(req);
+	case PMOF_OP_PERSIST:
+		return req->length ? req->q->conn->persist->persist(req->q, &range) : 0;
+	default:
+		return pmof_transfer_atomic(req);
+	}
+}
+
+/* Starts an operation.  Whatever the result, pmof_req_finish() must follow. */
+int pmof_req_issue(struct pmof_req *req)
+{
+	trace_pmof_start(req->q->conn->instance, req->q->id, req->opcode, req->offset,
+			 req->length);
+	return req_issue_op(req);
+}
+
+/* Any context. */
+void pmof_req_slot_done(struct pmof_req *req, int status)
+{
+	if (status)
+		cmpxchg(&req->status, 0, status);
+	if (atomic_dec_and_test(&req->pending))
+		complete(&req->done);
+}
+
+/*
+ * Waits until no slot of the request is under way and releases its pages; the
+ * request can go on to post more.  Bounded: a server that does not answer in
+ * time loses the connection, whose teardown then ends every slot.
+ */
+int pmof_req_wait(struct pmof_req *req)
+{
+	struct pmof_conn *conn = req->q->conn;
+
+	if (!atomic_dec_and_test(&req->pending) &&
+	    !wait_for_completion_timeout(&req->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS))) {
+		pmof_conn_lost(conn);
+		wait_for_completion(&req->done);
+	}
+	atomic_set(&req->pending, 1);
+	reinit_completion(&req->done);
+	if (req->posted)
+		pmof_stat_inc(conn->stats, PMOF_STAT_ROUND_TRIPS);
+	req->posted = false;
+	pmof_transfer_unpin(req);
+	return req->status;
+}
+
+static void account(struct pmof_req *req)
+{
+	struct pmof_stats __percpu *stats = req->q->conn->stats;
+
+	switch (req->opcode) {
+	case PMOF_OP_PUT:
+		pmof_stat_inc(stats, PMOF_STAT_PUTS);
+		pmof_stat_add(stats, PMOF_STAT_BYTES_PUT, req->length);
+		break;
+	case PMOF_OP_GET:
+		pmof_stat_inc(stats, PMOF_STAT_GETS);
+		pmof_stat_add(stats, PMOF_STAT_BYTES_GOT, req->length);
+		break;
+	case PMOF_OP_PERSIST:
+		pmof_stat_inc(stats, PMOF_STAT_PERSISTS);
+		break;
+	default:
+		pmof_stat_inc(stats, PMOF_STAT_ATOMICS);
+		break;
+	}
+}
+
+/* Waits for an issued operation and delivers a bounced get.  Returns its status. */
+int pmof_req_finish(struct pmof_req *req)
+{
+	int rc = pmof_req_wait(req);
+	struct pmof_slot *slot = req->kept;
+
+	if (slot) {
+		if (!rc && copy_to_user(u64_to_user_ptr(req->addr), slot->bounce.data,
+					req->length))
+			rc = -EFAULT;
+		req->kept = NULL;
+		pmof_slot_put(slot);
+	}
+	/* A queue pair in error fails what is in flight: the owner asked for the disconnect. */
+	if (rc == -EIO)
+		rc = pmof_conn_gone_errno(req->q->conn);
+	if (!rc)
+		account(req);
+	return rc;
+}
+
+/**
+ * pmof_req_run - run one operation to its end
+ * @conn: connection
+ * @req: filled; is checked here
+ *
+ * Return: 0 or an errno of the uapi contract.  Sleeps.
+ */
+int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
+{
+	int rc, finished;
+
+	rc = pmof_req_check(conn, req);
+	if (rc)
+		return rc;
+	req->pipelined = false;
+	pmof_req_begin(req, pmof_req_queue(conn));
+	rc = pmof_req_issue(req);
+	finished = pmof_req_finish(req);
+	return rc ?: finished;
+}

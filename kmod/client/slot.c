@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Slots: a slot holds everything that one RDMA request of an operation needs,
+ * so that nothing is allocated between an operation's start and its end.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "client.h"
+#include "trace.h"
+
+static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc);
+static void slot_error_done(struct ib_cq *cq, struct ib_wc *wc);
+
+static int slot_init(struct pmof_slot *slot, struct pmof_queue *q, u16 tag)
+{
+	struct ib_device *dev = q->conn->ibdev;
+	int rc;
+
+	slot->q = q;
+	slot->tag = tag;
+	slot->cqe.done = slot_send_done;
+	slot->err_cqe.done = slot_error_done;
+	sg_init_table(slot->sg, PMOF_SLOT_PAGES);
+	rc = pmof_buf_init(&slot->bounce, dev, PMOF_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
+	if (rc)
+		return rc;
+	return pmof_buf_init(&slot->msg, dev, PMOF_IO_MSG_SIZE, DMA_TO_DEVICE);
+}
+
+/* On error the rest is freed by pmof_slot_free_all(), with the connection. */
+int pmof_slot_alloc_all(struct pmof_queue *q)
+{
+	u16 i;
+	int rc;
+
+	rc = sbitmap_queue_init_node(&q->tags, q->depth, -1, false, GFP_KERNEL, NUMA_NO_NODE);
+	if (rc)
+		return rc;
+	q->slots = kvcalloc(q->depth, sizeof(*q->slots), GFP_KERNEL);
+	if (!q->slots) {
+		sbitmap_queue_free(&q->tags);
+		return -ENOMEM;
+	}
+	for (i = 0; i < q->depth; i++) {
+		rc = slot_init(&q->slots[i], q, i);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+void pmof_slot_unmap_all(struct pmof_queue *q)
+{
+	u16 i;
+
+	for (i = 0; q->slots && i < q->depth; i++) {
+		pmof_buf_unmap(&q->slots[i].bounce, q->conn->ibdev);
+		pmof_buf_unmap(&q->slots[i].msg, q->conn->ibdev);
+	}
+}
+
+/* The buffers are unmapped already; a thread may have looked at them until now. */
+void pmof_slot_free_all(struct pmof_queue *q)
+{
+	u16 i;
+
+	if (!q->slots)
+		return;
+	for (i = 0; i < q->depth; i++) {
+		pmof_buf_free(&q->slots[i].bounce, NULL);
+		pmof_buf_free(&q->slots[i].msg, NULL);
+	}
+	kvfree(q->slots);
+	q->slots = NULL;
+	sbitmap_queue_free(&q->tags);
+}
+
+/* Sleeps until a tag is free.  Whoever waits here holds no slot that is not posted. */
+static int tag_wait(struct pmof_queue *q, unsigned int *cpu)
+{
+	struct sbq_wait_state *ws = sbq_wait_ptr(&q->tags, &q->wait_index);
+	DEFINE_SBQ_WAIT(wait);
+	int tag;
+
+	for (;;) {
+		sbitmap_prepare_to_wait(&q->tags, ws, &wait, TASK_KILLABLE);
+		tag = sbitmap_queue_get(&q->tags, cpu);
+		if (tag >= 0)
+			break;
+		if (fatal_signal_pending(current)) {
+			tag = -EINTR;
+			break;
+		}
+		io_schedule();
+	}
+	sbitmap_finish_wait(&q->tags, ws, &wait);
+	return tag;
+}
+
+/**
+ * pmof_slot_get - reserve a slot for a request
+ * @q: queue
+ * @req: owner, whose count of pending slots goes up
+ *
+ * Return: the slot, or ERR_PTR(-EINTR) on a fatal signal.  Sleeps.
+ */
+struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req)
+{
+	struct pmof_slot *slot;
+	unsigned int cpu;
+	int tag;
+
+	tag = sbitmap_queue_get(&q->tags, &cpu);
+	if (tag < 0)
+		tag = tag_wait(q, &cpu);
+	if (tag < 0)
+		return ERR_PTR(tag);
+	slot = &q->slots[tag];
+	slot->req = req;
+	slot->status = 0;
+	slot->keep = false;
+	slot->atomic = false;
+	slot->clean_to = -1;
+	slot->sg_nents = 0;
+	slot->nr_sge = 0;
+	return slot;
+}
+
+/* Gives a slot back that is not with the HCA. */
+void pmof_slot_put(struct pmof_slot *slot)
+{
+	sbitmap_queue_clear(&slot->q->tags, slot->tag, raw_smp_processor_id());
+}
+
+/* The request's data are the first @len bytes of a mapped buffer. */
+void pmof_slot_use_buf(struct pmof_slot *slot, struct pmof_buf *b, u32 len)
+{
+	pmof_buf_for_dev(b, slot->q->qp.dev, len);
+	slot->sge[0].addr = b->dma;
+	slot->sge[0].length = len;
+	slot->sge[0].lkey = slot->q->conn->pd->local_dma_lkey;
+	slot->nr_sge = 1;
+}
+
+/**
+ * pmof_slot_use_pages - the request's data lie in pinned pages
+ * @slot: slot
+ * @pages: enough of them
+ * @first_offset: where the data start in the first
+ * @len: bytes, at most what PMOF_SLOT_PAGES pages hold from there
+ * @dir: DMA_TO_DEVICE for a put
+ *
+ * The caller is inside pmof_conn_enter().  Return: 0 or -EIO (mapping failed).
+ */
+int pmof_slot_use_pages(struct pmof_slot *slot, struct page **pages, u32 first_offset, u32 len,
+			enum dma_data_direction dir)
+{
+	u32 lkey = slot->q->conn->pd->local_dma_lkey;
+	struct ib_device *dev = slot->q->qp.dev;
+	struct scatterlist *sg;
+	int i, nents, n = 0;
+
+	sg_init_table(slot->sg, DIV_ROUND_UP(first_offset + len, PAGE_SIZE));
+	while (len) {
+		u32 bytes = min_t(u32, len, PAGE_SIZE - first_offset);
+
+		sg_set_page(&slot->sg[n], pages[n], bytes, first_offset);
+		first_offset = 0;
+		len -= bytes;
+		n++;
+	}
+	nents = ib_dma_map_sg(dev, slot->sg, n, dir);
+	if (!nents)
+		return -EIO;
+	slot->sg_nents = n;
+	slot->sg_dir = dir;
+	for_each_sg(slot->sg, sg, nents, i) {
+		slot->sge[i].addr = sg_dma_address(sg);
+		slot->sge[i].length = sg_dma_len(sg);
+		slot->sge[i].lkey = lkey;
+	}
+	slot->nr_sge = nents;
+	return 0;
+}
+
+static void slot_unmap(struct pmof_slot *slot)
+{
+	struct ib_device *dev = slot->q->qp.dev;
+
+	if (slot->sg_nents)
+		ib_dma_unmap_sg(dev, slot->sg, slot->sg_nents, slot->sg_dir);
+	else if (slot->keep || slot->atomic)
+		pmof_buf_for_cpu(&slot->bounce, dev, PMOF_BOUNCE_SIZE);
+	slot->sg_nents = 0;
+}
+
+/*
+ * The HCA is done with the slot.  Once pmof_req_slot_done() is called the
+ * request may be gone.  The reference on the connection goes last: the
+ * teardown frees the queue pair after it.
+ */
+static void slot_finish(struct pmof_slot *slot)
+{
+	struct pmof_queue *q = slot->q;
+	struct pmof_conn *conn = q->conn;
+	struct pmof_req *req = slot->req;
+	int status = slot->status;
+
+	slot_unmap(slot);
+	if (slot->clean_to >= 0 && !status)
+		pmof_queue_mark_clean(q, slot->clean_to);
+	if (slot->atomic)
+		req->old = *(u64 *)slot->bounce.data;
+	trace_pmof_complete(conn->instance, q->id, slot->tag, status);
+	if (!slot->keep)
+		pmof_slot_put(slot);
+	pmof_req_slot_done(req, status);
+	pmof_conn_leave(conn);
+}
+
+/* One of the events that a posted slot waits for has happened. */
+void pmof_slot_event(struct pmof_slot *slot)
+{
+	if (atomic_dec_and_test(&slot->pending))
+		slot_finish(slot);
+}
+
+static void slot_fail(struct pmof_slot *slot, struct ib_wc *wc)
+{
+	slot->status = -EIO;
+	if (wc->status != IB_WC_WR_FLUSH_ERR)
+		pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_ERRORS);
+	pmof_conn_lost(slot->q->conn);
+}
+
+static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct pmof_slot *slot = container_of(wc->wr_cqe, struct pmof_slot, cqe);
+
+	pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_COMPLETIONS);
+	if (wc->status != IB_WC_SUCCESS)
+		slot_fail(slot, wc);
+	pmof_slot_event(slot);
+}
+
+/* An unsignaled work request completes only in error; the last one's flush follows. */
+static void slot_error_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	slot_fail(container_of(wc->wr_cqe, struct pmof_slot, err_cqe), wc);
+}
+
+/*
+ * A reply for @tag, or, from the teardown, word that none will come.  A reply
+ * that nobody waits for is the peer's error.
+ */
+void pmof_slot_reply(struct pmof_queue *q, u16 tag, int status)
+{
+	struct pmof_slot *slot;
+
+	if (!q->slots || tag >= q->depth ||
+	    !test_and_clear_bit(PMOF_SLOT_REPLY, &q->slots[tag].flags)) {
+		pmof_conn_lost(q->conn);
+		return;
+	}
+	slot = &q->slots[tag];
+	if (status && !slot->status)
+		slot->status = status;
+	pmof_slot_event(slot);
+}
+
+static const u8 stat_of_opcode[] = {
+	[IB_WR_RDMA_WRITE]		= PMOF_STAT_WR_WRITE,
+	[IB_WR_RDMA_READ]		= PMOF_STAT_WR_READ,
+	[IB_WR_SEND]			= PMOF_STAT_WR_SEND,
+	[IB_WR_ATOMIC_CMP_AND_SWP]	= PMOF_STAT_WR_CAS,
+	[IB_WR_ATOMIC_FETCH_AND_ADD]	= PMOF_STAT_WR_FETCH_ADD,
+};
+
+/* Sets completion handlers: only the last one is signaled. */
+static void chain_arm(struct pmof_slot *slot, struct ib_send_wr *first)
+{
+	struct ib_send_wr *wr;
+
+	for (wr = first; wr; wr = wr->next) {
+		wr->wr_cqe = wr->next ? &slot->err_cqe : &slot->cqe;
+		if (!wr->next)
+			wr->send_flags |= IB_SEND_SIGNALED;
+		pmof_stat_inc(slot->q->conn->stats, stat_of_opcode[wr->opcode]);
+		trace_pmof_post(slot->q->conn->instance, slot->q->id, slot->tag, wr->opcode);
+	}
+}
+
+/* A refused post: finish now if nothing was posted, else leave it to the teardown. */
+static void post_failed(struct pmof_slot *slot, bool nothing_posted)
+{
+	slot->status = -EIO;
+	pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_ERRORS);
+	atomic_set(&slot->pending, 1);
+	pmof_conn_lost(slot->q->conn);
+	if (nothing_posted) {
+		clear_bit(PMOF_SLOT_REPLY, &slot->flags);
+		pmof_slot_event(slot);
+	} else {
+		set_bit(PMOF_SLOT_REPLY, &slot->flags);
+	}
+}
+
+/**
+ * pmof_slot_post - post a slot's chain of work requests
+ * @slot: filled; the caller is inside pmof_post_begin(), whose reference
+ *	passes to the slot
+ * @first: the chain
+ * @events: 1, or 2 if a reply is awaited too
+ *
+ * The slot belongs to the HCA until slot_finish(), which comes also where the
+ * post is refused.
+ */
+void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events)
+{
+	const struct ib_send_wr *bad = NULL;
+
+	if (slot->req->fence) {
+		first->send_flags |= IB_SEND_FENCE;
+		slot->req->fence = false;
+	}
+	slot->req->posted = true;
+	atomic_inc(&slot->req->pending);
+	atomic_set(&slot->pending, events);
+	if (events > 1)
+		set_bit(PMOF_SLOT_REPLY, &slot->flags);
+	chain_arm(slot, first);
+	if (unlikely(ib_post_send(slot->q->qp.ib, first, &bad)))
+		post_failed(slot, bad == first);
+}

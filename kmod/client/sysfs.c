@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /sys/class/pmof/pmofN. */
+#include <linux/sysfs.h>
+
+#include "client.h"
+
+struct class pmof_class = { .name = "pmof" };
+struct class pmof_char_class = { .name = "pmof-char" };
+
+static struct pmof_conn *to_conn(struct device *dev)
+{
+	return container_of(dev, struct pmof_conn, dev);
+}
+
+/* A read-only attribute NAME, from a format and an expression of "conn". */
+#define CONN_ATTR(_name, _fmt, ...)						\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
+			    char *buf)						\
+{										\
+	struct pmof_conn *conn = to_conn(dev);					\
+										\
+	return sysfs_emit(buf, _fmt "\n", __VA_ARGS__);				\
+}										\
+static DEVICE_ATTR_RO(_name)
+
+static const char *domain_name(u8 domain)
+{
+	static const char * const names[] = {
+		[PMOF_DOMAIN_UNKNOWN]		= "unknown",
+		[PMOF_DOMAIN_MEMORY_CONTROLLER]	= "memory_controller",
+		[PMOF_DOMAIN_CPU_CACHE]		= "cpu_cache",
+		[PMOF_DOMAIN_DEVICE_FLUSH]	= "device_flush",
+	};
+
+	return domain < ARRAY_SIZE(names) ? names[domain] : "unknown";
+}
+
+static const char *placement_name(u8 placement)
+{
+	return placement == PMOF_PLACEMENT_MEMORY ? "memory" :
+	       placement == PMOF_PLACEMENT_CACHE ? "cache" : "unknown";
+}
+
+CONN_ATTR(state, "%s", pmof_state_name(READ_ONCE(conn->state)));
+CONN_ATTR(namespace, "%s", conn->opt.name);
+CONN_ATTR(address, "%pISpc", &conn->peer);
+CONN_ATTR(size, "%llu", conn->login.ns_size);
+CONN_ATTR(segment_size, "%llu", conn->login.segment_size);
+CONN_ATTR(generation, "%016llx", conn->login.generation);
+CONN_ATTR(persist_method, "%s", pmof_method_name(conn->persist->method));
+CONN_ATTR(domain, "%s", domain_name(conn->login.domain));
+CONN_ATTR(placement, "%s", placement_name(conn->login.placement));
+CONN_ATTR(durable, "%d", !!(conn->login.flags & PMOF_LOGIN_R_DURABLE));
+CONN_ATTR(read_only, "%d", !!(conn->login.flags & PMOF_LOGIN_R_READ_ONLY));
+CONN_ATTR(queues, "%u", conn->nr_queues);
+CONN_ATTR(depth, "%u", conn->queues[0].depth);
+CONN_ATTR(client_id, "%s", conn->opt.id);
+
+static ssize_t persist_methods_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	unsigned long usable = pmof_persist_usable(to_conn(dev)->login.methods);
+	unsigned int bit;
+	int n = 0;
+
+	for_each_set_bit(bit, &usable, 32)
+		n += sysfs_emit_at(buf, n, "%s%s", n ? " " : "", pmof_method_name(bit));
+	return n + sysfs_emit_at(buf, n, "\n");
+}
+static DEVICE_ATTR_RO(persist_methods);
+
+static ssize_t disconnect_store(struct device *dev, struct device_attribute *attr,
+				const char *buf, size_t count)
+{
+	bool yes;
+
+	if (kstrtobool(buf, &yes) || !yes)
+		return -EINVAL;
+	/* True for one caller; the attribute is gone, so the removal does not wait for us. */
+	if (device_remove_file_self(dev, attr))
+		pmof_conn_remove(to_conn(dev));
+	return count;
+}
+static DEVICE_ATTR_WO(disconnect);
+
+static struct attribute *conn_attrs[] = {
+	&dev_attr_state.attr,
+	&dev_attr_namespace.attr,
+	&dev_attr_address.attr,
+	&dev_attr_size.attr,
+	&dev_attr_segment_size.attr,
+	&dev_attr_generation.attr,
+	&dev_attr_persist_method.attr,
+	&dev_attr_persist_methods.attr,
+	&dev_attr_domain.attr,
+	&dev_attr_placement.attr,
+	&dev_attr_durable.attr,
+	&dev_attr_read_only.attr,
+	&dev_attr_queues.attr,
+	&dev_attr_depth.attr,
+	&dev_attr_client_id.attr,
+	&dev_attr_disconnect.attr,
+	NULL
+};
+
+static const struct attribute_group conn_group = {
+	.attrs = conn_attrs,
+};
+
+/* Counters: one attribute each, which knows its index. */
+struct stat_attr {
+	struct device_attribute attr;
+	unsigned int index;
+};
+
+static ssize_t stat_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	unsigned int i = container_of(attr, struct stat_attr, attr)->index;
+
+	return sysfs_emit(buf, "%llu\n", pmof_stat_sum(to_conn(dev)->stats, i));
+}
+
+static ssize_t server_stat_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	unsigned int i = container_of(attr, struct stat_attr, attr)->index;
+	u64 value[PMOF_SRV_STAT_MAX];
+	int rc = pmof_admin_stats(to_conn(dev), value);
+
+	return rc ?: sysfs_emit(buf, "%llu\n", value[i]);
+}
+
+#define STAT(_name, _index)							\
+	static struct stat_attr stat_##_name = {				\
+		.attr = __ATTR(_name, 0444, stat_show, NULL), .index = (_index) }
+#define SERVER_STAT(_name, _index)						\
+	static struct stat_attr server_stat_##_name = {				\
+		.attr = __ATTR(_name, 0444, server_stat_show, NULL), .index = (_index) }
+
+STAT(wr_write, PMOF_STAT_WR_WRITE);
+STAT(wr_read, PMOF_STAT_WR_READ);
+STAT(wr_send, PMOF_STAT_WR_SEND);
+STAT(wr_cas, PMOF_STAT_WR_CAS);
+STAT(wr_fetch_add, PMOF_STAT_WR_FETCH_ADD);
+STAT(wr_recv, PMOF_STAT_WR_RECV);
+STAT(round_trips, PMOF_STAT_ROUND_TRIPS);
+STAT(completions, PMOF_STAT_COMPLETIONS);
+STAT(puts, PMOF_STAT_PUTS);
+STAT(gets, PMOF_STAT_GETS);
+STAT(persists, PMOF_STAT_PERSISTS);
+STAT(atomics, PMOF_STAT_ATOMICS);
+STAT(bytes_put, PMOF_STAT_BYTES_PUT);
+STAT(bytes_got, PMOF_STAT_BYTES_GOT);
+STAT(errors, PMOF_STAT_ERRORS);
+
+SERVER_STAT(rpc_calls, PMOF_SRV_RPC_CALLS);
+SERVER_STAT(admin_calls, PMOF_SRV_ADMIN_CALLS);
+SERVER_STAT(bad_messages, PMOF_SRV_BAD_MESSAGES);
+SERVER_STAT(persists, PMOF_SRV_PERSISTS);
+SERVER_STAT(batches, PMOF_SRV_BATCHES);
+SERVER_STAT(lines, PMOF_SRV_LINES);
+SERVER_STAT(bytes, PMOF_SRV_BYTES);
+SERVER_STAT(fences, PMOF_SRV_FENCES);
+SERVER_STAT(replies, PMOF_SRV_REPLIES);
+SERVER_STAT(mrs, PMOF_SRV_MRS);
+SERVER_STAT(queues, PMOF_SRV_QUEUES);
+
+static struct attribute *stat_attrs[] = {
+	&stat_wr_write.attr.attr,
+	&stat_wr_read.attr.attr,
+	&stat_wr_send.attr.attr,
+	&stat_wr_cas.attr.attr,
+	&stat_wr_fetch_add.attr.attr,
+	&stat_wr_recv.attr.attr,
+	&stat_round_trips.attr.attr,
+	&stat_completions.attr.attr,
+	&stat_puts.attr.attr,
+	&stat_gets.attr.attr,
+	&stat_persists.attr.attr,
+	&stat_atomics.attr.attr,
+	&stat_bytes_put.attr.attr,
+	&stat_bytes_got.attr.attr,
+	&stat_errors.attr.attr,
+	NULL
+};
+
+static struct attribute *server_stat_attrs[] = {
+	&server_stat_rpc_calls.attr.attr,
+	&server_stat_admin_calls.attr.attr,
+	&server_stat_bad_messages.attr.attr,
+	&server_stat_persists.attr.attr,
+	&server_stat_batches.attr.attr,
+	&server_stat_lines.attr.attr,
+	&server_stat_bytes.attr.attr,
+	&server_stat_fences.attr.attr,
+	&server_stat_replies.attr.attr,
+	&server_stat_mrs.attr.attr,
+	&server_stat_queues.attr.attr,
+	NULL
+};
+
+static const struct attribute_group stat_group = {
+	.name = "stats",
+	.attrs = stat_attrs,
+};
+
+static const struct attribute_group server_stat_group = {
+	.name = "server_stats",
+	.attrs = server_stat_attrs,
+};
+
+const struct attribute_group *pmof_conn_groups[] = {
+	&conn_group,
+	&stat_group,
+	&server_stat_group,
+	NULL
+};

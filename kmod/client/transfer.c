@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Puts, gets and atomics as chains of RDMA requests: pin or copy, split, post. */
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "client.h"
+
+/* Points a work request at @offset of the namespace. */
+void pmof_rdma_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, enum ib_wr_opcode opcode,
+		       u64 offset)
+{
+	struct pmof_conn *conn = slot->q->conn;
+	u64 in_segment = offset & ((1ULL << conn->layout.shift) - 1);
+	const struct pmof_segment_desc *seg;
+
+	seg = &conn->seg[pmof_layout_index(&conn->layout, offset)];
+	memset(wr, 0, sizeof(*wr));
+	wr->wr.opcode = opcode;
+	wr->wr.sg_list = slot->sge;
+	wr->wr.num_sge = slot->nr_sge;
+	wr->remote_addr = seg->addr + in_segment;
+	wr->rkey = seg->rkey;
+}
+
+/*
+ * The mark is set after the post: whoever samples it and then posts a READ
+ * posts it behind our work request; and before our issuer can return, so that
+ * a PERSIST called after that sees it.
+ */
+static void mark_dirty(struct pmof_queue *q)
+{
+	atomic64_inc(&q->put_seq);
+}
+
+/*
+ * Posts one piece of a put or get.  With the last piece of a durable put's
+ * window comes @window, the range to make durable.
+ */
+static void post_piece(struct pmof_slot *slot, u64 offset, const struct pmof_range *window)
+{
+	struct pmof_req *req = slot->req;
+	struct pmof_queue *q = slot->q;
+	struct ib_rdma_wr wr;
+
+	if (req->opcode == PMOF_OP_GET) {
+		pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_READ, offset);
+		pmof_slot_post(slot, &wr.wr, 1);
+		return;
+	}
+	pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_WRITE, offset);
+	if (!(req->flags & PMOF_F_PERSIST)) {
+		pmof_slot_post(slot, &wr.wr, 1);
+		mark_dirty(q);
+	} else if (window) {
+		/* Behind every earlier piece: they are on the same queue. */
+		q->conn->persist->post_durable(slot, &wr.wr, window);
+	} else {
+		pmof_slot_post(slot, &wr.wr, 1);
+	}
+}
+
+/* Up to a page within one segment: through the slot's own buffer. */
+static int transfer_bounced(struct pmof_req *req)
+{
+	void __user *addr = u64_to_user_ptr(req->addr);
+	bool get = req->opcode == PMOF_OP_GET;
+	struct pmof_range all = { req->offset, req->length };
+	struct pmof_queue *q = req->q;
+	struct pmof_slot *slot;
+
+	slot = pmof_slot_get(q, req);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	if (!get && copy_from_user(slot->bounce.data, addr, req->length)) {
+		pmof_slot_put(slot);
+		return -EFAULT;
+	}
+	if (!pmof_post_begin(q->conn)) {
+		pmof_slot_put(slot);
+		return pmof_conn_gone_errno(q->conn);
+	}
+	if (get) {
+		slot->keep = true;
+		req->kept = slot;
+	}
+	pmof_slot_use_buf(slot, &slot->bounce, req->length);
+	post_piece(slot, req->offset, &all);
+	pmof_post_end();
+	return 0;
+}
+
+/* Posts @len bytes that start @page_offset into pages[0]. */
+static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offset, u64 offset,
+		       u32 len, const struct pmof_range *window)
+{
+	enum dma_data_direction dir = req->opcode == PMOF_OP_GET ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	struct pmof_conn *conn = req->q->conn;
+	struct pmof_slot *slot;
+	int rc;
+
+	slot = pmof_slot_get(req->q, req);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	if (!pmof_post_begin(conn)) {
+		pmof_slot_put(slot);
+		return pmof_conn_gone_errno(conn);
+	}
+	rc = pmof_slot_use_pages(slot, pages, page_offset, len, dir);
+	if (!rc) {
+		post_piece(slot, offset, window);
+	} else {
+		pmof_conn_leave(conn);
+		pmof_slot_put(slot);
+	}
+	pmof_post_end();
+	return rc;
+}
+
+/* Pages that one work request may name. */
+static u32 max_pages(const struct pmof_req *req)
+{
+	const struct ib_device_attr *attrs = &req->q->conn->ibdev->attrs;
+	u32 n = min_t(u32, PMOF_SLOT_PAGES, req->q->qp.max_send_sge);
+
+	if (req->opcode == PMOF_OP_GET && attrs->max_sge_rd > 0)
+		n = min_t(u32, n, attrs->max_sge_rd);
+	return n;
+}
+
+/* Posts the pinned window: @bytes from @done bytes into the request. */
+static int issue_window(struct pmof_req *req, u64 done, u64 bytes)
+{
+	struct pmof_range window = { req->offset + done, bytes };
+	const struct pmof_layout *layout = &req->q->conn->layout;
+	u32 page_offset = offset_in_page(req->addr + done);
+	struct page **pages = req->pages;
+	u32 limit = max_pages(req);
+
+	while (bytes) {
+		u64 room = (u64)limit * PAGE_SIZE - page_offset;
+		u32 len = min_t(u64, pmof_layout_piece(layout, req->offset + done, bytes), room);
+		int rc = issue_piece(req, pages, page_offset, req->offset + done, len,
+				     len == bytes ? &window : NULL);
+
+		if (rc)
+			return rc;
+		pages += (page_offset + len) / PAGE_SIZE;
+		page_offset = (page_offset + len) % PAGE_SIZE;
+		done += len;
+		bytes -= len;
+	}
+	return 0;
+}
+
+/* Releases the window's pages.  Nothing of it is under way any more.  Sleeps. */
+void pmof_transfer_unpin(struct pmof_req *req)
+{
+	if (!req->pages)
+		return;
+	unpin_user_pages_dirty_lock(req->pages, req->nr_pages, req->opcode == PMOF_OP_GET);
+	if (req->pages != req->few_pages)
+		kvfree(req->pages);
+	req->pages = NULL;
+}
+
+/* Pins the next window; returns its bytes, or -EFAULT or -ENOMEM. */
+static s64 pin_window(struct pmof_req *req, u64 done)
+{
+	unsigned int gup = req->opcode == PMOF_OP_GET ? FOLL_WRITE : 0;
+	unsigned long start = req->addr + done;
+	u32 page_offset = offset_in_page(start);
+	u64 bytes = min_t(u64, req->length - done,
+			  (u64)PMOF_WINDOW_PAGES * PAGE_SIZE - page_offset);
+	int nr = DIV_ROUND_UP(page_offset + bytes, PAGE_SIZE);
+	struct page **pages = req->few_pages;
+	int pinned;
+
+	if (nr > ARRAY_SIZE(req->few_pages)) {
+		pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+		if (!pages)
+			return -ENOMEM;
+	}
+	pinned = pin_user_pages_fast(start & PAGE_MASK, nr, gup, pages);
+	if (pinned == nr) {
+		req->pages = pages;
+		req->nr_pages = nr;
+		return bytes;
+	}
+	if (pinned > 0)
+		unpin_user_pages(pages, pinned);
+	if (pages != req->few_pages)
+		kvfree(pages);
+	return pinned < 0 ? pinned : -EFAULT;
+}
+
+/*
+ * A bad pointer must be found before the first byte is written: one window is
+ * pinned as a whole; what needs more is touched beforehand.
+ */
+static int prefault(const struct pmof_req *req)
+{
+	char __user *addr = u64_to_user_ptr(req->addr);
+
+	if (req->length <= (PMOF_WINDOW_PAGES - 1) * PAGE_SIZE)
+		return 0;
+	if (req->opcode == PMOF_OP_GET)
+		return fault_in_safe_writeable(addr, req->length) ? -EFAULT : 0;
+	return fault_in_readable(addr, req->length) ? -EFAULT : 0;
+}
+
+static int transfer_pinned(struct pmof_req *req)
+{
+	u64 done = 0;
+	s64 bytes;
+	int rc;
+
+	rc = prefault(req);
+	while (!rc && done < req->length) {
+		if (done) {
+			rc = pmof_req_wait(req);
+			if (rc)
+				break;
+		}
+		bytes = pin_window(req, done);
+		if (bytes < 0)
+			return bytes;
+		rc = issue_window(req, done, bytes);
+		done += bytes;
+	}
+	return rc;
+}
+
+/**
+ * pmof_transfer - issue a put or a get
+ * @req: checked, begun
+ *
+ * What is under way on return (also with an error) pmof_req_finish() waits
+ * for.  Return: 0, -EFAULT, -ENOMEM, -EINTR, -EIO, -ENODEV.  Sleeps.
+ */
+int pmof_transfer(struct pmof_req *req)
+{
+	const struct pmof_layout *layout = &req->q->conn->layout;
+	bool one = pmof_layout_piece(layout, req->offset, req->length) == req->length;
+
+	if (!req->length)
+		return 0;
+	/* A bounced get keeps its slot until it is finished: not in a pipeline. */
+	if (one && req->length <= PMOF_BOUNCE_SIZE &&
+	    !(req->pipelined && req->opcode == PMOF_OP_GET))
+		return transfer_bounced(req);
+	return transfer_pinned(req);
+}
+
+static void atomic_wr_init(struct pmof_slot *slot, struct ib_atomic_wr *wr)
+{
+	struct pmof_req *req = slot->req;
+	struct ib_rdma_wr where;
+
+	memset(wr, 0, sizeof(*wr));
+	pmof_rdma_wr_init(slot, &where, IB_WR_ATOMIC_CMP_AND_SWP, req->offset);
+	wr->wr = where.wr;
+	wr->remote_addr = where.remote_addr;
+	wr->rkey = where.rkey;
+	if (req->opcode == PMOF_OP_CAS) {
+		wr->compare_add = req->compare;
+		wr->swap = req->operand;
+	} else {
+		wr->wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
+		wr->compare_add = req->operand;
+	}
+}
+
+/* As pmof_transfer(), for CAS and FETCH_ADD; the old value comes with the completion. */
+int pmof_transfer_atomic(struct pmof_req *req)
+{
+	struct pmof_range word = { req->offset, sizeof(u64) };
+	struct pmof_queue *q = req->q;
+	struct pmof_slot *slot;
+	struct ib_atomic_wr wr;
+
+	slot = pmof_slot_get(q, req);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	if (!pmof_post_begin(q->conn)) {
+		pmof_slot_put(slot);
+		return pmof_conn_gone_errno(q->conn);
+	}
+	slot->atomic = true;
+	pmof_slot_use_buf(slot, &slot->bounce, sizeof(u64));
+	atomic_wr_init(slot, &wr);
+	if (req->flags & PMOF_F_PERSIST) {
+		q->conn->persist->post_durable(slot, &wr.wr, &word);
+	} else {
+		pmof_slot_post(slot, &wr.wr, 1);
+		mark_dirty(q);
+	}
+	pmof_post_end();
+	return 0;
+}
