@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The admin queue: synchronous calls, one at a time. */
+#define pr_fmt(fmt) "pmof-client: " fmt
+
 #include <linux/slab.h>
 
 #include "client.h"

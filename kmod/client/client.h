@@ -236,6 +236,12 @@ static inline void pmof_conn_leave(struct pmof_conn *conn)
 	percpu_ref_put(&conn->io_ref);
 }
 
+/* Also an operation with nothing to send fails on a connection that is gone. */
+static inline int pmof_conn_check(struct pmof_conn *conn)
+{
+	return percpu_ref_is_dying(&conn->io_ref) ? pmof_conn_gone_errno(conn) : 0;
+}
+
 /*
  * Brackets mapping and posting a slot, without sleeping.  The teardown kills
  * io_ref and then waits for an RCU grace period: whoever got in has posted by

@@ -3,6 +3,8 @@
  * The connection manager's part of a queue, one step at a time: the connecting
  * thread starts a step and waits for its event.
  */
+#define pr_fmt(fmt) "pmof-client: " fmt
+
 #include <linux/slab.h>
 
 #include "client.h"
@@ -65,6 +67,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		pmof_conn_lost(cm->conn);
+		step_done(cm, -ECONNRESET);	/* for a thread that is still connecting */
 		break;
 	default:
 		break;

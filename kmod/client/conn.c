@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A connection: its object, its states, and how it ends. */
+#define pr_fmt(fmt) "pmof-client: " fmt
+
 #include <linux/idr.h>
 #include <linux/inet.h>
 #include <linux/module.h>
@@ -210,6 +212,9 @@ static int conn_open_queues(struct pmof_conn *conn)
 /* What was asked for must be offered: nothing else is used in its place. */
 static int conn_choose_persist(struct pmof_conn *conn)
 {
+	if (!(conn->login.flags & PMOF_LOGIN_R_DURABLE))
+		pr_warn("%s: acknowledgements are NOT durable: the server exports it with allow_volatile\n",
+			conn->opt.name);
 	conn->persist = pmof_persist_choose(conn->login.methods, conn->opt.method);
 	if (conn->persist)
 		return 0;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* /dev/pmof-control: write options, read back the instance. */
+#define pr_fmt(fmt) "pmof-client: " fmt
+
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>

@@ -148,7 +148,7 @@ static int submit_fetch(struct pmof_conn *conn, const struct pmof_submit *s, u32
 			rc = pmof_req_check(conn, &req[i]);
 		if (rc)
 			return rc;
-		if (put_user(0, &((struct pmof_op __user *)p)->result))
+		if (put_user(-ECANCELED, &((struct pmof_op __user *)p)->result))
 			return -EFAULT;
 	}
 	return 0;
@@ -195,6 +195,8 @@ static int submit_run(struct pmof_conn *conn, const struct pmof_submit *s, u32 u
 	rc = submit_fetch(conn, s, usize, req);
 	if (!rc)
 		rc = submit_mode_ok(req, s->nr_ops, mode);
+	if (!rc)
+		rc = pmof_conn_check(conn);
 	if (rc)
 		return rc;
 	pmof_submit_run(conn, req, result, s->nr_ops);

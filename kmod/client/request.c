@@ -194,6 +194,8 @@ int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
 	int rc, finished;
 
 	rc = pmof_req_check(conn, req);
+	if (!rc)
+		rc = pmof_conn_check(conn);
 	if (rc)
 		return rc;
 	req->pipelined = false;
