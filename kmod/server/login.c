@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Logins: which namespace a session gets, and what of it. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "server.h"
+
+static struct pmof_ns *find_ns(const struct pmof_port *port, const char *name)
+{
+	struct pmof_link *link;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	list_for_each_entry(link, &port->links, entry)
+		if (link->ns->live && !strcmp(pmof_ns_name(link->ns), name))
+			return link->ns;
+	return NULL;
+}
+
+/*
+ * Only the sessions of one device get atomics on a namespace: HCAs' atomics
+ * are not atomic with each other's.
+ */
+static bool take_atomics(struct pmof_session *s, struct pmof_ns *ns)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (s->ib_dev->attrs.atomic_cap == IB_ATOMIC_NONE)
+		return false;
+	if (ns->nr_atomic && ns->atomic_dev != s->ib_dev)
+		return false;
+	ns->atomic_dev = s->ib_dev;
+	ns->nr_atomic++;
+	return true;
+}
+
+static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pmof_login *l)
+{
+	bool read_only = ns->read_only || l->flags & PMOF_LOGIN_F_READ_ONLY;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	s->ns = ns;
+	ns->nr_sessions++;
+	memcpy(s->instance, l->instance, sizeof(s->instance));
+	s->path_id = l->path_id;
+	s->atomics = !read_only && take_atomics(s, ns);
+}
+
+/* Its MRs must be gone.  The last use of the namespace: a disable may go on. */
+void pmof_session_leave_ns(struct pmof_session *s)
+{
+	struct pmof_ns *ns = s->ns;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (s->atomics && !--ns->nr_atomic)
+		ns->atomic_dev = NULL;
+	s->atomics = false;
+	ns->nr_sessions--;
+	s->ns = NULL;
+}
+
+/*
+ * One step of finding the namespace: returns 0 once the session is in it, a
+ * PMOF_SC_* code, or -EAGAIN with an older session of the same connection in
+ * *old, referenced, which must be gone first.
+ */
+static int try_enter(struct pmof_session *s, const struct pmof_login *l,
+		     struct pmof_session **old)
+{
+	struct pmof_ns *ns;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (s->state != PMOF_SESSION_OPEN || pmof_session_ending(s))
+		return PMOF_SC_INVALID;
+	ns = find_ns(s->port, l->name);
+	if (!ns)
+		return PMOF_SC_NO_NAMESPACE;
+	*old = pmof_session_find_instance(s, ns, l);
+	if (*old)
+		return -EAGAIN;
+	enter_ns(s, ns, l);
+	return 0;
+}
+
+/*
+ * Waiting is safe: who is waited for is in a namespace already, and so waits
+ * for nobody.
+ */
+static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
+{
+	struct pmof_session *old;
+	int status;
+
+	for (;;) {
+		mutex_lock(&pmof_sessions_mutex);
+		status = try_enter(s, l, &old);
+		mutex_unlock(&pmof_sessions_mutex);
+		if (status != -EAGAIN)
+			return status;
+		pmof_session_end(old);
+		wait_for_completion(&old->gone);
+		put_device(&old->dev);
+	}
+}
+
+static unsigned int rights_of(const struct pmof_ns *ns, const struct pmof_login *l)
+{
+	if (ns->read_only || l->flags & PMOF_LOGIN_F_READ_ONLY)
+		return PMOF_RIGHT_READ;
+	return PMOF_RIGHT_READ | PMOF_RIGHT_WRITE;
+}
+
+static u32 methods_of(const struct pmof_ns *ns)
+{
+	u32 methods = BIT(PMOF_METHOD_ASSIST);
+
+	/* Wherever a write lands, the READ behind it finds it in the domain. */
+	if (ns->domain == PMOF_DOMAIN_CPU_CACHE)
+		methods |= BIT(PMOF_METHOD_READ);
+	return methods;
+}
+
+static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
+{
+	const struct pmof_ns *ns = s->ns;
+
+	*r = (struct pmof_login_reply) {
+		.session_id	= s->id,
+		.generation	= ns->generation,
+		.ns_size	= ns->size,
+		.segment_size	= 1ULL << s->layout.shift,
+		.features	= s->atomics ? PMOF_FEAT_ATOMICS : 0,
+		.nr_segments	= pmof_layout_segments(&s->layout),
+		.methods	= methods_of(ns),
+		.nr_queues	= s->nr_queues,
+		.max_ranges	= PMOF_MAX_RANGES,
+		.domain		= ns->domain,
+		.placement	= ib_uses_virt_dma(s->ib_dev) ? PMOF_PLACEMENT_CACHE :
+				  PMOF_PLACEMENT_UNKNOWN,
+	};
+	if (!(s->rights & PMOF_RIGHT_WRITE))
+		r->flags |= PMOF_LOGIN_R_READ_ONLY;
+	if (ns->durable)
+		r->flags |= PMOF_LOGIN_R_DURABLE;
+}
+
+static void grant(struct pmof_session *s, const struct pmof_login *l)
+{
+	u32 most = min_t(u32, 2 * num_possible_cpus(), PMOF_SRV_MAX_QUEUES);
+
+	mutex_lock(&pmof_sessions_mutex);
+	s->nr_queues = min_t(u32, l->nr_queues, most);
+	s->state = PMOF_SESSION_LIVE;
+	mutex_unlock(&pmof_sessions_mutex);
+	/* Pairs with the rpc table's acquire: now its messages are served. */
+	smp_store_release(&s->rights, rights_of(s->ns, l));
+	cancel_delayed_work(&s->login_timeout);
+}
+
+/*
+ * What may fail once the session is in its namespace.  The rights are not set
+ * yet, so the trial maps for reading only; the real MRs come later.
+ */
+static int prepare(struct pmof_session *s)
+{
+	if (pmof_segments_choose(s)) {
+		pr_warn_ratelimited("%s: no usable way to register %s on %s\n",
+				    dev_name(&s->dev), pmof_ns_name(s->ns),
+				    dev_name(&s->ib_dev->dev));
+		return PMOF_SC_UNSUPPORTED;
+	}
+	if (device_add(&s->dev))
+		return PMOF_SC_NO_MEMORY;
+	s->in_sysfs = true;
+	return 0;
+}
+
+/*
+ * Logs a session in.  Admin work; may wait for the end of another session.
+ * Returns 0 with *r filled, or a PMOF_SC_* code, and then the session is as it
+ * was.
+ */
+int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
+		       struct pmof_login_reply *r)
+{
+	int status = find_and_enter(s, l);
+
+	if (status)
+		return status;
+	status = prepare(s);
+	if (status) {
+		mutex_lock(&pmof_sessions_mutex);
+		pmof_session_leave_ns(s);
+		mutex_unlock(&pmof_sessions_mutex);
+		return status;
+	}
+	grant(s, l);
+	fill_reply(s, r);
+	pr_info_ratelimited("session%d of %s (%pISpc): logged in to %s%s\n", s->number,
+			    s->client_id, &s->peer, pmof_ns_name(s->ns),
+			    s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");
+	return 0;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Namespaces: taking a PMEM device, mapping it, giving it back. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/dax.h>
+#include <linux/mm.h>
+#include <linux/pfn_t.h>
+#include <linux/random.h>
+#include <linux/sizes.h>
+
+#include "server.h"
+
+#define MAP_CHUNK	SZ_1G
+
+#define REMEDY_FSDAX	"is not PMEM in fsdax mode; run: ndctl create-namespace -f -e namespaceX.Y -m fsdax"
+
+/* Enabled namespaces, for those who come with a DAX device. */
+static LIST_HEAD(enabled_list);
+static DEFINE_MUTEX(enabled_mutex);
+
+static struct pmof_ns *get_by_dax(struct dax_device *dax)
+{
+	struct pmof_ns *ns, *found = NULL;
+
+	mutex_lock(&enabled_mutex);
+	list_for_each_entry(ns, &enabled_list, entry) {
+		if (ns->dax == dax) {
+			config_item_get(&ns->item);
+			found = ns;
+			break;
+		}
+	}
+	mutex_unlock(&enabled_mutex);
+	return found;
+}
+
+/*
+ * The DAX device is about to go, or has lost pages.  It is gone once this
+ * returns, so no session may be left then.  The holder's data is not trusted:
+ * the namespace may be disabled and freed meanwhile.
+ */
+static int notify_failure(struct dax_device *dax, u64 offset, u64 length, int mf_flags)
+{
+	struct pmof_ns *ns = get_by_dax(dax);
+
+	if (!ns)
+		return -ENODEV;
+	mutex_lock(&ns->mutex);
+	if (ns->enabled && ns->dax == dax) {
+		pr_err("namespace %s: %s is going or has failed, disabled\n",
+		       pmof_ns_name(ns), ns->path);
+		pmof_ns_disable(ns);
+	}
+	mutex_unlock(&ns->mutex);
+	config_item_put(&ns->item);
+	return 0;
+}
+
+static const struct dax_holder_operations holder_ops = {
+	.notify_failure	= notify_failure,
+};
+
+static int open_bdev(struct pmof_ns *ns)
+{
+	int rc;
+
+	if (!ns->path) {
+		pr_err("namespace %s: write device_path before enable\n", pmof_ns_name(ns));
+		return -EINVAL;
+	}
+	rc = pmof_bdev_open(&ns->bdev, ns->path, !ns->read_only, ns);
+	switch (rc) {
+	case 0:
+		return 0;
+	case -EBUSY:
+		pr_err("namespace %s: %s is in use; unmount it or end its other user\n",
+		       pmof_ns_name(ns), ns->path);
+		return rc;
+	case -EACCES:
+		pr_err("namespace %s: %s is read-only; write 1 to read_only\n",
+		       pmof_ns_name(ns), ns->path);
+		return -EROFS;
+	case -ENOTBLK:
+		rc = -EINVAL;
+		fallthrough;
+	default:
+		pr_err("namespace %s: cannot open %s as a block device (%d)\n",
+		       pmof_ns_name(ns), ns->path, rc);
+		return rc;
+	}
+}
+
+static int get_dax(struct pmof_ns *ns, u64 *start)
+{
+	struct block_device *bdev = ns->bdev.bdev;
+
+	if (!blk_queue_dax(bdev_get_queue(bdev))) {
+		pr_err("namespace %s: %s " REMEDY_FSDAX "\n", pmof_ns_name(ns), ns->path);
+		return -EINVAL;
+	}
+	ns->dax = fs_dax_get_by_bdev(bdev, start, ns, &holder_ops);
+	if (!ns->dax) {
+		pr_err("namespace %s: %s is not aligned to pages, or another partition of its device is in use\n",
+		       pmof_ns_name(ns), ns->path);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* RDMA needs struct pages; those of a namespace in memory are not PMEM. */
+static bool has_pages(pfn_t pfn, long nr)
+{
+	unsigned long first = pfn_t_to_pfn(pfn), last = first + nr - 1;
+
+	return pfn_t_has_page(pfn) && pfn_valid(first) && pfn_valid(last) &&
+	       is_zone_device_page(pfn_to_page(first)) &&
+	       is_zone_device_page(pfn_to_page(last));
+}
+
+/* Finds the kernel address of up to @nr pages.  Returns how many, or an errno. */
+static long map_chunk(struct pmof_ns *ns, pgoff_t pgoff, long nr, void **addr)
+{
+	long got;
+	pfn_t pfn;
+
+	got = dax_direct_access(ns->dax, pgoff, nr, DAX_ACCESS, addr, &pfn);
+	if (got == -EHWPOISON || got == -EIO) {
+		pr_err("namespace %s: %s has bad blocks; clear them: ndctl clear-errors\n",
+		       pmof_ns_name(ns), ns->path);
+		return -EIO;
+	}
+	if (got <= 0) {
+		pr_err("namespace %s: cannot map %s (%ld)\n", pmof_ns_name(ns), ns->path, got);
+		return got ?: -EIO;
+	}
+	got = min(got, nr);
+	if (!has_pages(pfn, got)) {
+		pr_err("namespace %s: %s " REMEDY_FSDAX "\n", pmof_ns_name(ns), ns->path);
+		return -EINVAL;
+	}
+	return got;
+}
+
+/* The whole of it must be contiguous in the kernel's address space. */
+static int map_all(struct pmof_ns *ns, u64 start)
+{
+	long i, got, nr = ns->size >> PAGE_SHIFT;
+	void *addr;
+
+	for (i = 0; i < nr; i += got) {
+		got = map_chunk(ns, (start >> PAGE_SHIFT) + i,
+				min_t(long, nr - i, MAP_CHUNK >> PAGE_SHIFT), &addr);
+		if (got < 0)
+			return got;
+		if (!i)
+			ns->addr = addr;
+		if (addr != ns->addr + ((u64)i << PAGE_SHIFT)) {
+			pr_err("namespace %s: %s is not contiguous in memory\n",
+			       pmof_ns_name(ns), ns->path);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int map_ns(struct pmof_ns *ns, u64 start)
+{
+	int id, rc;
+
+	ns->size = bdev_nr_bytes(ns->bdev.bdev) & PAGE_MASK;
+	if (!ns->size || (ns->size - 1) / PMOF_MAX_SEGMENT >= PMOF_MAX_SEGMENTS) {
+		pr_err("namespace %s: %s has a size that cannot be exported\n",
+		       pmof_ns_name(ns), ns->path);
+		return -EINVAL;
+	}
+	id = dax_read_lock();
+	rc = map_all(ns, start);
+	dax_read_unlock(id);
+	return rc;
+}
+
+static int check_domain(struct pmof_ns *ns)
+{
+	const char *what;
+
+	ns->domain = pmof_domain_of(ns->bdev.bdev);
+	ns->durable = ns->domain == PMOF_DOMAIN_MEMORY_CONTROLLER ||
+		      ns->domain == PMOF_DOMAIN_CPU_CACHE;
+	if (ns->durable)
+		return 0;
+	what = ns->domain == PMOF_DOMAIN_DEVICE_FLUSH ?
+		"needs a flush of the device, which this version does not do" :
+		"does not tell its persistence domain";
+	if (!ns->allow_volatile) {
+		pr_err("namespace %s: %s %s; write 1 to allow_volatile to export it without durability\n",
+		       pmof_ns_name(ns), ns->path, what);
+		return -EOPNOTSUPP;
+	}
+	pr_warn("namespace %s: %s %s: acknowledgements are NOT durable\n",
+		pmof_ns_name(ns), ns->path, what);
+	return 0;
+}
+
+static u64 random_nonzero(void)
+{
+	u64 x;
+
+	do {
+		x = get_random_u64();
+	} while (!x);
+	return x;
+}
+
+static void set_live(struct pmof_ns *ns, bool live)
+{
+	mutex_lock(&pmof_sessions_mutex);
+	ns->live = live;
+	mutex_unlock(&pmof_sessions_mutex);
+}
+
+static void close_ns(struct pmof_ns *ns)
+{
+	if (ns->dax)
+		fs_put_dax(ns->dax, ns);
+	ns->dax = NULL;
+	pmof_bdev_close(&ns->bdev);
+	ns->addr = NULL;
+	ns->size = 0;
+	ns->generation = 0;
+	ns->domain = PMOF_DOMAIN_UNKNOWN;
+	ns->durable = false;
+}
+
+/* Opens and maps the device and takes logins.  Returns 0 or a negative errno. */
+int pmof_ns_enable(struct pmof_ns *ns)
+{
+	u64 start;
+	int rc;
+
+	lockdep_assert_held(&ns->mutex);
+	rc = open_bdev(ns);
+	if (rc)
+		return rc;
+	rc = get_dax(ns, &start);
+	if (rc)
+		goto close;
+	rc = map_ns(ns, start);
+	if (rc)
+		goto close;
+	rc = check_domain(ns);
+	if (rc)
+		goto close;
+	ns->generation = random_nonzero();
+	ns->enabled = true;
+	mutex_lock(&enabled_mutex);
+	list_add_tail(&ns->entry, &enabled_list);
+	mutex_unlock(&enabled_mutex);
+	set_live(ns, true);
+	pr_info("namespace %s: %s, %llu bytes, persistence domain %s%s\n", pmof_ns_name(ns),
+		ns->path, ns->size, pmof_domain_str(ns->domain),
+		ns->read_only ? ", read-only" : "");
+	return 0;
+
+close:
+	close_ns(ns);
+	return rc;
+}
+
+/* Ends all its sessions, waits for that, and closes the device. */
+void pmof_ns_disable(struct pmof_ns *ns)
+{
+	struct pmof_session_filter all = { .ns = ns };
+
+	lockdep_assert_held(&ns->mutex);
+	if (!ns->enabled)
+		return;
+	set_live(ns, false);
+	pmof_sessions_end(&all);
+	mutex_lock(&enabled_mutex);
+	list_del(&ns->entry);
+	mutex_unlock(&enabled_mutex);
+	ns->enabled = false;
+	close_ns(ns);
+	pr_info("namespace %s: disabled\n", pmof_ns_name(ns));
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The only file with cache write-back and fence instructions.
+ *
+ * A write-back starts the way of a line to the memory controller; a fence on
+ * the same CPU waits until the lines have arrived.  So the caller stays on one
+ * CPU (migrate_disable) from the first write-back to the fence, and what it
+ * wrote back is durable once pmof_persist_fence() has returned.  Never
+ * dax_flush(): an administrator can switch that off in sysfs.
+ */
+#include <linux/libnvdimm.h>
+#include <asm/barrier.h>
+
+#include "server.h"
+
+/*
+ * Starts the write-back of a range, which must be valid.  Returns how many
+ * cache lines that were.
+ */
+u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length)
+{
+	/*
+	 * Where the caches survive a power cut, what has become visible is
+	 * durable already: the data came before the message that names it.
+	 */
+	if (ns->domain == PMOF_DOMAIN_CPU_CACHE)
+		return 0;
+	arch_wb_cache_pmem(ns->addr + offset, length);
+	return pmof_range_lines(offset, length);
+}
+
+/*
+ * Everything that this CPU has written back is durable when this returns.  On
+ * a cpu_cache domain it still keeps the reply from overtaking what was seen of
+ * the data on machines that order memory weakly.
+ */
+void pmof_persist_fence(void)
+{
+	pmem_wmb();
+}

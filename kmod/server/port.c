@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ports: the rdma_cm listener and the door for connection requests. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <rdma/ib_cm.h>
+
+#include "server.h"
+
+/* For the log: where a connection request comes from. */
+static const struct sockaddr *peer(const struct rdma_cm_id *cm_id)
+{
+	return (const struct sockaddr *)&cm_id->route.addr.dst_addr;
+}
+
+/*
+ * The first connection makes the session.  It is published last, when nothing
+ * can fail any more: until then only this function, under rdma_cm's handler
+ * mutex of the new cm_id, knows it.
+ */
+static int connect_admin(struct pmof_port *port, struct rdma_cm_id *cm_id,
+			 const struct rdma_conn_param *param, const struct pmof_connect *c)
+{
+	struct pmof_session *s;
+	struct pmof_srv_queue *q;
+	int status;
+
+	s = pmof_session_create(port, cm_id, c, &status);
+	if (!s)
+		return status;
+	q = pmof_srv_queue_create(s, cm_id, 0, PMOF_ADMIN_DEPTH);
+	if (!q) {
+		status = PMOF_SC_NO_MEMORY;
+		goto abandon;
+	}
+	status = pmof_srv_queue_accept(q, param);
+	if (status)
+		goto free_queue;
+	s->queues[0] = q;
+	pmof_session_publish(s);
+	return 0;
+
+free_queue:
+	pmof_srv_queue_disconnect(q);
+	pmof_srv_queue_stop(q);
+	pmof_srv_queue_free(q);
+abandon:
+	pmof_session_abandon(s);
+	return status;
+}
+
+/* While the queue ID is claimed, the session's PD stays. */
+static int connect_io(struct rdma_cm_id *cm_id, const struct rdma_conn_param *param,
+		      const struct pmof_connect *c)
+{
+	struct pmof_session *s;
+	struct pmof_srv_queue *q;
+	int status;
+
+	s = pmof_session_claim(cm_id, c, &status);
+	if (!s)
+		return status;
+	q = pmof_srv_queue_create(s, cm_id, c->queue_id, c->queue_depth);
+	if (!q) {
+		status = PMOF_SC_NO_MEMORY;
+		goto unclaim;
+	}
+	status = pmof_srv_queue_accept(q, param);
+	if (status)
+		goto free_queue;
+	status = pmof_session_attach(s, q);
+	if (status)
+		goto free_queue;
+	pmof_session_put_user(s);
+	return 0;
+
+free_queue:
+	pmof_srv_queue_disconnect(q);
+	pmof_srv_queue_stop(q);
+	pmof_srv_queue_free(q);
+unclaim:
+	pmof_session_unclaim(s, c->queue_id);
+	pmof_session_put_user(s);
+	return status;
+}
+
+/* Harmless where the request was answered already. */
+static void reject(struct rdma_cm_id *cm_id, int status)
+{
+	struct pmof_wire_accept w;
+
+	pmof_put_accept(&w, status, 0);
+	rdma_reject(cm_id, &w, sizeof(w), IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/* A non-zero return makes rdma_cm destroy the new cm_id. */
+static int connect_request(struct pmof_port *port, struct rdma_cm_id *cm_id,
+			   const struct rdma_conn_param *param)
+{
+	struct pmof_connect c;
+	int status;
+
+	status = pmof_get_connect(param->private_data, param->private_data_len, &c);
+	if (!status && c.queue_id)
+		status = connect_io(cm_id, param, &c);
+	else if (!status)
+		status = connect_admin(port, cm_id, param, &c);
+	if (!status)
+		return 0;
+	pr_info_ratelimited("connection from %pISpc refused: %s\n", peer(cm_id),
+			    pmof_status_str(status));
+	reject(cm_id, status);
+	return -ECONNREFUSED;
+}
+
+/*
+ * Events of the listener, and the first one of each new cm_id, which is a copy
+ * of it; srv_queue.c takes over those that are accepted.
+ */
+static int listener_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
+{
+	struct pmof_port *port = cm_id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		return connect_request(port, cm_id, &event->param.conn);
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		/* Either pmof_port_disable() destroys it, or rdma_cm, if told so here. */
+		if (cmpxchg(&port->cm_id, cm_id, NULL) != cm_id)
+			return 0;
+		pr_warn("port %s: the RDMA device is gone; disable and enable it when %s is back\n",
+			config_item_name(&port->group.cg_item), port->addr);
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static int bind_and_listen(struct rdma_cm_id *cm_id, struct sockaddr_storage *addr)
+{
+	int rc = rdma_set_reuseaddr(cm_id, 1);
+
+	/* Let an IPv4 and an IPv6 port have the same service number. */
+	if (!rc && addr->ss_family == AF_INET6)
+		rc = rdma_set_afonly(cm_id, 1);
+	if (!rc)
+		rc = rdma_bind_addr(cm_id, (struct sockaddr *)addr);
+	if (!rc)
+		rc = rdma_listen(cm_id, PMOF_SRV_BACKLOG);
+	return rc == -ENODEV ? -EADDRNOTAVAIL : rc;
+}
+
+/* Starts to listen.  Returns 0 or a negative errno. */
+int pmof_port_enable(struct pmof_port *port)
+{
+	const char *name = config_item_name(&port->group.cg_item);
+	struct sockaddr_storage addr;
+	struct rdma_cm_id *cm_id;
+	char service[8];
+	int rc;
+
+	lockdep_assert_held(&port->mutex);
+	snprintf(service, sizeof(service), "%u", port->service);
+	rc = port->addr[0] ? inet_pton_with_scope(&init_net, AF_UNSPEC, port->addr, service,
+						  &addr) : -EINVAL;
+	if (rc) {
+		pr_err("port %s: write an IPv4 or IPv6 address to addr before enable\n", name);
+		return -EINVAL;
+	}
+	cm_id = rdma_create_id(&init_net, listener_event, port, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(cm_id))
+		return PTR_ERR(cm_id);
+	rc = bind_and_listen(cm_id, &addr);
+	if (rc) {
+		pr_err("port %s: cannot listen on %pISpc (%d)%s\n", name, &addr, rc,
+		       rc == -EADDRNOTAVAIL ? ": no RDMA device has this address; see rdma link" :
+		       rc == -EADDRINUSE ? ": in use" : "");
+		rdma_destroy_id(cm_id);
+		return rc;
+	}
+	port->cm_id = cm_id;
+	port->enabled = true;
+	pr_info("port %s: listening on %pISpc\n", name, &addr);
+	return 0;
+}
+
+/*
+ * Stops listening.  Sessions that are logged in go on; those that are not end,
+ * since only their port could let them in.
+ */
+void pmof_port_disable(struct pmof_port *port)
+{
+	struct pmof_session_filter logged_out = { .port = port, .logged_out = true };
+	struct rdma_cm_id *cm_id;
+
+	lockdep_assert_held(&port->mutex);
+	if (!port->enabled)
+		return;
+	cm_id = xchg(&port->cm_id, NULL);
+	if (cm_id)
+		rdma_destroy_id(cm_id);
+	/* No connection request is under way any more, so no session is missed. */
+	pmof_sessions_end(&logged_out);
+	port->enabled = false;
+	pr_info("port %s: no longer listening\n", config_item_name(&port->group.cg_item));
+}

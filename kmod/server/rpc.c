@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The messages that the server knows.  One table says on which queues, of what
+ * length and with which right each may come; parse() takes what it needs out
+ * of the receive buffer, in completion context; run() answers.
+ *
+ * Status codes: PMOF_SC_INVALID is a breach of the protocol and ends the
+ * session; any other but OK goes back in an error reply, and the session goes on.
+ */
+#include "server.h"
+#include "trace.h"
+
+struct pmof_rpc {
+	u8 opcode;
+	bool admin;		/* on the admin queue, else on I/O queues */
+	unsigned int right;	/* PMOF_RIGHT_* that the session must have */
+	u32 min_len;
+	u32 max_len;
+	int (*parse)(struct pmof_srv_req *req, const void *msg, u32 len);
+	/* Admin: may sleep, and replies or returns a status.  I/O: cannot fail. */
+	int (*run)(struct pmof_srv_req *req);
+};
+
+static void reply_status(struct pmof_srv_req *req, u32 status)
+{
+	pmof_put_hdr(req->reply, req->opcode | PMOF_MSG_REPLY, req->tag,
+		     sizeof(struct pmof_wire_hdr), status);
+	pmof_srv_queue_reply(req, sizeof(struct pmof_wire_hdr), NULL);
+}
+
+/* --- admin ---------------------------------------------------------------------- */
+
+static int parse_login(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	return pmof_get_login(msg, len, &req->login);
+}
+
+static int run_login(struct pmof_srv_req *req)
+{
+	struct pmof_login_reply r;
+	int status = pmof_session_login(req->queue->session, &req->login, &r);
+
+	if (!status)
+		pmof_srv_queue_reply(req, pmof_put_login_reply(req->reply, req->tag, &r), NULL);
+	return status;
+}
+
+static int parse_get_segments(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	u32 nr = pmof_layout_segments(&req->queue->session->layout);
+
+	return pmof_get_get_segments(msg, len, nr, &req->segments.first, &req->segments.count);
+}
+
+static int parse_nothing(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	return 0;
+}
+
+static int run_get_stats(struct pmof_srv_req *req)
+{
+	struct pmof_session *s = req->queue->session;
+	u64 value[PMOF_SRV_STAT_MAX];
+	int i;
+
+	for (i = 0; i < PMOF_SRV_STAT_MAX; i++)
+		value[i] = pmof_stat_sum(s->stats, i);
+	pmof_srv_queue_reply(req, pmof_put_stats_reply(req->reply, req->tag, value), NULL);
+	return 0;
+}
+
+/* --- I/O ------------------------------------------------------------------------- */
+
+static int parse_persist(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	struct pmof_session *s = req->queue->session;
+	struct pmof_persist_args *a = &req->persist;
+	u64 bytes = 0;
+	int status;
+	u16 i;
+
+	status = pmof_get_persist(msg, len, s->ns->size, a->range, &a->nr);
+	if (status)
+		return status;
+	for (i = 0; i < a->nr; i++)
+		bytes += a->range[i].length;
+	pmof_session_stat(s, PMOF_SRV_BYTES, bytes);
+	a->nr = pmof_range_merge(a->range, a->nr);
+	a->next = 0;
+	return 0;
+}
+
+static int run_persist(struct pmof_srv_req *req)
+{
+	pmof_flush_queue(req);
+	return 0;
+}
+
+/* --- the table ------------------------------------------------------------------- */
+
+static const struct pmof_rpc rpc_table[] = {
+	{
+		.opcode		= PMOF_MSG_LOGIN,
+		.admin		= true,
+		.min_len	= sizeof(struct pmof_wire_login),
+		.max_len	= sizeof(struct pmof_wire_login),
+		.parse		= parse_login,
+		.run		= run_login,
+	}, {
+		.opcode		= PMOF_MSG_GET_SEGMENTS,
+		.admin		= true,
+		.right		= PMOF_RIGHT_READ,
+		.min_len	= sizeof(struct pmof_wire_get_segments),
+		.max_len	= sizeof(struct pmof_wire_get_segments),
+		.parse		= parse_get_segments,
+		.run		= pmof_segments_get,
+	}, {
+		.opcode		= PMOF_MSG_GET_STATS,
+		.admin		= true,
+		.right		= PMOF_RIGHT_READ,
+		.min_len	= sizeof(struct pmof_wire_hdr),
+		.max_len	= sizeof(struct pmof_wire_hdr),
+		.parse		= parse_nothing,
+		.run		= run_get_stats,
+	}, {
+		/* Who may read may make durable what he has read. */
+		.opcode		= PMOF_MSG_PERSIST,
+		.right		= PMOF_RIGHT_READ,
+		.min_len	= sizeof(struct pmof_wire_persist) + sizeof(struct pmof_wire_range),
+		.max_len	= sizeof(struct pmof_wire_persist) +
+				  PMOF_MAX_RANGES * sizeof(struct pmof_wire_range),
+		.parse		= parse_persist,
+		.run		= run_persist,
+	},
+};
+
+static const struct pmof_rpc *find_rpc(u8 opcode, bool admin)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rpc_table); i++)
+		if (rpc_table[i].opcode == opcode && rpc_table[i].admin == admin)
+			return &rpc_table[i];
+	return NULL;
+}
+
+static int check_right(const struct pmof_session *s, unsigned int right)
+{
+	/* Pairs with the login's release: with a right comes all that it rests on. */
+	unsigned int rights = smp_load_acquire(&s->rights);
+
+	if (!right || (rights & right) == right)
+		return 0;
+	return rights ? PMOF_SC_READ_ONLY : PMOF_SC_INVALID;
+}
+
+static int parse(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	const struct pmof_wire_hdr *hdr = msg;
+	const struct pmof_rpc *rpc;
+	int status;
+
+	status = pmof_get_request_hdr(msg, len);
+	if (status)
+		return status;
+	req->opcode = hdr->opcode;
+	req->tag = le16_to_cpu(hdr->tag);
+	trace_pmof_srv_request(req->queue->session->number, req->queue->id, hdr);
+	rpc = find_rpc(hdr->opcode, !req->queue->id);
+	req->rpc = rpc;
+	if (!rpc)
+		return PMOF_SC_UNSUPPORTED;
+	if (len < rpc->min_len || len > rpc->max_len)
+		return PMOF_SC_INVALID;
+	return check_right(req->queue->session, rpc->right) ?: rpc->parse(req, msg, len);
+}
+
+/*
+ * Checks a message that has arrived and takes over what it says.  Completion
+ * context.  Returns 0 or a PMOF_SC_* code.
+ */
+int pmof_rpc_parse(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	int status = parse(req, msg, len);
+
+	/* What is INVALID is counted by pmof_session_bad_message(). */
+	if (status && status != PMOF_SC_INVALID)
+		pmof_session_stat(req->queue->session, PMOF_SRV_BAD_MESSAGES, 1);
+	return status;
+}
+
+/* Has a parsed message answered.  Completion context; takes over the caller's reference. */
+void pmof_rpc_start(struct pmof_srv_req *req, int status)
+{
+	struct pmof_srv_queue *q = req->queue;
+
+	if (status) {
+		reply_status(req, status);
+	} else if (req->rpc->admin) {
+		pmof_session_queue_admin(req);
+		/* The admin work takes a reference when it comes to it. */
+		pmof_srv_queue_put(q);
+	} else {
+		pmof_session_stat(q->session, PMOF_SRV_RPC_CALLS, 1);
+		req->rpc->run(req);
+	}
+}
+
+/* Answers an admin message.  May sleep; the reply drops the caller's reference. */
+void pmof_rpc_admin(struct pmof_srv_req *req)
+{
+	struct pmof_srv_queue *q = req->queue;
+	int status;
+
+	pmof_session_stat(q->session, PMOF_SRV_ADMIN_CALLS, 1);
+	status = req->rpc->run(req);
+	if (status == PMOF_SC_INVALID) {
+		pmof_session_bad_message(q->session, "message out of place");
+		pmof_srv_queue_put(q);
+	} else if (status) {
+		reply_status(req, status);
+	}
+}

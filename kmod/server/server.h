@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pmof-server.ko: its objects and what its files offer each other.
+ *
+ * Locks, outermost first:
+ *   pmof_ns.mutex, pmof_port.mutex	configuration; held while sessions end
+ *   (rdma_cm's handler mutex)		around every connection event
+ *   pmof_sessions_mutex		the table of sessions and what hangs on it;
+ *					nobody waits for a session under it
+ *   pmof_srv_queue.lock		spinlock, the queue's free requests
+ */
+#ifndef PMOF_SERVER_H
+#define PMOF_SERVER_H
+
+#include <linux/configfs.h>
+#include <linux/device.h>
+#include <linux/inet.h>
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include <pmof.h>
+#include "compat.h"
+#include "queue.h"
+#include "range.h"
+#include "stats.h"
+#include "wire.h"
+
+#define PMOF_SRV_MAX_SESSIONS	1024
+#define PMOF_SRV_MAX_QUEUES	64		/* I/O queues granted to a session */
+#define PMOF_SRV_LOGIN_TIMEOUT	(10 * HZ)	/* from the connection to the login */
+#define PMOF_SRV_BACKLOG	128
+#define PMOF_SRV_REG_BATCH	64		/* segments registered by one message */
+
+static_assert(PMOF_SRV_STAT_MAX <= PMOF_STATS_NR);
+static_assert(PMOF_SRV_MAX_QUEUES <= PMOF_MAX_QUEUES);
+static_assert(PMOF_SRV_REG_BATCH <= PMOF_SEGMENTS_PER_REPLY);
+
+struct dax_device;
+struct pmof_rpc;
+struct pmof_session;
+
+/* namespaces/NAME: one exported PMEM device. */
+struct pmof_ns {
+	struct config_item item;
+
+	/* Held to change, enable or disable it; protects all down to @durable. */
+	struct mutex mutex;
+	char *path;
+	bool read_only;
+	bool allow_volatile;
+	bool enabled;
+
+	/* Fixed while enabled, and sessions end first: they read without a lock. */
+	struct list_head entry;		/* of enabled ones; under its list's mutex */
+	struct pmof_bdev bdev;
+	struct dax_device *dax;
+	void *addr;
+	u64 size;
+	u64 generation;
+	enum pmof_domain domain;
+	bool durable;
+
+	/* Protected by pmof_sessions_mutex. */
+	bool live;			/* takes logins */
+	unsigned int nr_sessions;
+	struct ib_device *atomic_dev;	/* of all its sessions with atomics */
+	unsigned int nr_atomic;
+};
+
+/* ports/ID: one listener. */
+struct pmof_port {
+	struct config_group group;
+	struct config_group ns_group;	/* namespaces/ */
+
+	/* Held to change, enable or disable it; protects all down to @enabled. */
+	struct mutex mutex;
+	char addr[INET6_ADDRSTRLEN + IFNAMSIZ + 1];
+	u16 service;
+	bool enabled;
+
+	struct rdma_cm_id *cm_id;	/* whoever swaps it for NULL destroys it */
+	struct list_head links;		/* protected by pmof_sessions_mutex */
+};
+
+/* A symbolic link in ports/ID/namespaces. */
+struct pmof_link {
+	struct list_head entry;
+	struct pmof_ns *ns;
+};
+
+struct pmof_segments_args {
+	u32 first;
+	u32 count;
+};
+
+struct pmof_persist_args {
+	struct pmof_range range[PMOF_MAX_RANGES];	/* shrinks as it is worked off */
+	u16 nr;
+	u16 next;
+};
+
+/* A message being handled; a queue has a fixed number of them. */
+struct pmof_srv_req {
+	struct ib_cqe cqe;		/* of the reply */
+	struct pmof_srv_queue *queue;
+	const struct pmof_rpc *rpc;	/* NULL: unknown opcode */
+	struct list_head entry;		/* free list; admin list; flush worker's list */
+	struct llist_node node;		/* on the way to a flush worker */
+	void *reply;
+	u64 reply_dma;
+	u16 tag;
+	u8 opcode;
+	union {
+		struct pmof_login login;
+		struct pmof_segments_args segments;
+		struct pmof_persist_args persist;
+	};
+};
+
+/* A message that arrived while no request was free. */
+struct pmof_srv_rx {
+	struct list_head entry;
+	struct pmof_rx *rx;
+	u32 len;
+};
+
+/*
+ * A session's queue.  Each request holds a reference from its arrival until
+ * its reply is posted; pmof_srv_queue_stop() waits for them.
+ */
+struct pmof_srv_queue {
+	struct pmof_qp qp;
+	struct pmof_session *session;
+	u16 id;				/* 0: admin */
+	u16 depth;			/* granted */
+	u32 nr_reqs;
+	struct pmof_srv_req *reqs;
+	struct pmof_srv_rx *rxs;	/* as many as the queue pair's */
+	struct pmof_buf replies;	/* cut into one piece for each request */
+	struct ib_cqe chain_cqe;	/* of work requests posted before a reply */
+
+	spinlock_t lock;		/* protects free, waiting */
+	struct list_head free;		/* of struct pmof_srv_req */
+	struct list_head waiting;	/* of struct pmof_srv_rx */
+
+	refcount_t refs;
+	struct completion idle;
+};
+
+enum pmof_session_state {
+	PMOF_SESSION_OPEN,		/* connected */
+	PMOF_SESSION_LIVE,		/* logged in */
+	PMOF_SESSION_DEAD,		/* being torn down */
+};
+
+/* Bits of pmof_session.flags */
+enum {
+	PMOF_SESSION_PUBLISHED,		/* in the table: teardown is the table's business */
+	PMOF_SESSION_ENDING,		/* nothing new is started for it */
+	PMOF_SESSION_TEARDOWN,		/* the end work was queued */
+};
+
+#define PMOF_RIGHT_READ		BIT(0)
+#define PMOF_RIGHT_WRITE	BIT(1)
+
+struct pmof_session {
+	struct device dev;		/* reference count; in sysfs after the login */
+	unsigned long flags;
+	int number;
+	u64 id;
+	char client_id[PMOF_WIRE_ID_LEN];
+	struct sockaddr_storage peer;
+	struct pmof_port *port;
+	struct ib_device *ib_dev;
+	struct ib_pd *pd;
+	struct pmof_stats __percpu *stats;
+	struct pmof_flush_seen *seen;	/* one for each flush worker, its own */
+
+	/* Protected by pmof_sessions_mutex. */
+	struct list_head entry;
+	enum pmof_session_state state;
+	u8 instance[PMOF_WIRE_UUID_LEN];
+	u16 path_id;
+	u16 nr_queues;			/* I/O queues granted */
+	DECLARE_BITMAP(claimed, PMOF_SRV_MAX_QUEUES + 1);
+	struct pmof_srv_queue *queues[PMOF_SRV_MAX_QUEUES + 1];
+
+	/* Written by the login; then fixed until the teardown is through. */
+	struct pmof_ns *ns;		/* also under pmof_sessions_mutex */
+	bool atomics;			/* likewise */
+	bool in_sysfs;
+	u32 page_size;			/* of its MRs */
+	struct pmof_layout layout;
+	unsigned int rights;		/* PMOF_RIGHT_*; 0 before the login */
+
+	struct xarray segments;		/* admin work, and after it the teardown */
+
+	spinlock_t admin_lock;		/* protects admin_reqs */
+	struct list_head admin_reqs;
+	struct work_struct admin_work;
+
+	refcount_t users;		/* connection requests under way */
+	struct completion idle;
+	struct delayed_work login_timeout;
+	struct work_struct end_work;
+	struct completion gone;
+};
+
+/* Which sessions; NULL and false: any. */
+struct pmof_session_filter {
+	const struct pmof_ns *ns;
+	const struct pmof_port *port;
+	bool logged_out;		/* only those without a namespace */
+};
+
+static inline void pmof_session_stat(struct pmof_session *s, enum pmof_server_stat i, u64 n)
+{
+	pmof_stat_add(s->stats, i, n);
+}
+
+static inline bool pmof_session_ending(const struct pmof_session *s)
+{
+	return test_bit(PMOF_SESSION_ENDING, &s->flags);
+}
+
+static inline const char *pmof_ns_name(const struct pmof_ns *ns)
+{
+	return config_item_name((struct config_item *)&ns->item);
+}
+
+/* configfs.c */
+int pmof_configfs_init(void);
+void pmof_configfs_exit(void);
+
+/* namespace.c */
+int pmof_ns_enable(struct pmof_ns *ns);
+void pmof_ns_disable(struct pmof_ns *ns);
+
+/* domain.c */
+enum pmof_domain pmof_domain_of(struct block_device *bdev);
+const char *pmof_domain_str(enum pmof_domain domain);
+
+/* segment.c */
+int pmof_segments_choose(struct pmof_session *s);
+int pmof_segments_get(struct pmof_srv_req *req);
+void pmof_segments_free(struct pmof_session *s);
+
+/* port.c */
+int pmof_port_enable(struct pmof_port *port);
+void pmof_port_disable(struct pmof_port *port);
+
+/* session.c */
+extern struct mutex pmof_sessions_mutex;
+int pmof_sessions_init(void);
+void pmof_sessions_exit(void);
+struct pmof_session *pmof_session_create(struct pmof_port *port, struct rdma_cm_id *cm_id,
+					 const struct pmof_connect *c, int *status);
+void pmof_session_publish(struct pmof_session *s);
+void pmof_session_abandon(struct pmof_session *s);
+struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
+					const struct pmof_connect *c, int *status);
+int pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q);
+void pmof_session_unclaim(struct pmof_session *s, u16 queue_id);
+void pmof_session_put_user(struct pmof_session *s);
+struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,
+						const struct pmof_ns *ns,
+						const struct pmof_login *l);
+void pmof_session_end(struct pmof_session *s);
+void pmof_session_bad_message(struct pmof_session *s, const char *what);
+void pmof_sessions_end(const struct pmof_session_filter *f);
+void pmof_session_free(struct pmof_session *s);
+void pmof_session_queue_admin(struct pmof_srv_req *req);
+
+/* login.c */
+int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
+		       struct pmof_login_reply *r);
+void pmof_session_leave_ns(struct pmof_session *s);
+
+/* srv_queue.c */
+struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma_cm_id *cm_id,
+					     u16 id, u16 depth);
+int pmof_srv_queue_accept(struct pmof_srv_queue *q, const struct rdma_conn_param *asked);
+bool pmof_srv_queue_get(struct pmof_srv_queue *q);
+void pmof_srv_queue_put(struct pmof_srv_queue *q);
+void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *chain);
+void pmof_srv_queue_disconnect(struct pmof_srv_queue *q);
+void pmof_srv_queue_stop(struct pmof_srv_queue *q);
+void pmof_srv_queue_free(struct pmof_srv_queue *q);
+
+/* rpc.c */
+int pmof_rpc_parse(struct pmof_srv_req *req, const void *msg, u32 len);
+void pmof_rpc_start(struct pmof_srv_req *req, int status);
+void pmof_rpc_admin(struct pmof_srv_req *req);
+
+/* flush.c */
+int pmof_flush_init(void);
+void pmof_flush_exit(void);
+struct pmof_flush_seen *pmof_flush_alloc_seen(void);
+void pmof_flush_queue(struct pmof_srv_req *req);
+
+/* persist.c */
+u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length);
+void pmof_persist_fence(void);
+
+/* sysfs.c */
+extern struct class pmof_session_class;
+int pmof_sysfs_init(void);
+void pmof_sysfs_exit(void);
+
+#endif /* PMOF_SERVER_H */

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A session's queue: its requests, what completes on it, its connection's
+ * events.
+ *
+ * A message is copied out of its receive buffer into a free request, and the
+ * receive is posted again at once: before the reply, so that a client that
+ * keeps to the depth it was granted never meets a queue without a receive.
+ * While no request is free, messages wait in their buffers; that is all that
+ * one which does not keep to it gets.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/slab.h>
+
+#include "server.h"
+#include "trace.h"
+
+static void lost(struct pmof_srv_queue *q, const struct ib_wc *wc)
+{
+	struct pmof_session *s = q->session;
+
+	if (wc->status != IB_WC_WR_FLUSH_ERR && !pmof_session_ending(s))
+		pr_warn_ratelimited("session%d of %s (%pISpc): queue %u: %s\n", s->number,
+				    s->client_id, &s->peer, q->id,
+				    ib_wc_status_msg(wc->status));
+	pmof_session_end(s);
+}
+
+/* --- requests --------------------------------------------------------------- */
+
+/* Returns false if the queue is being stopped. */
+bool pmof_srv_queue_get(struct pmof_srv_queue *q)
+{
+	return refcount_inc_not_zero(&q->refs);
+}
+
+void pmof_srv_queue_put(struct pmof_srv_queue *q)
+{
+	if (refcount_dec_and_test(&q->refs))
+		complete(&q->idle);
+}
+
+/* A message meets a request.  Completion context; consumes a reference on the queue. */
+static void start(struct pmof_srv_req *req, struct pmof_rx *rx, u32 len)
+{
+	struct pmof_srv_queue *q = req->queue;
+	int status;
+
+	status = pmof_rpc_parse(req, rx->buf.data, len);
+	if (status == PMOF_SC_INVALID) {
+		pmof_session_bad_message(q->session, "malformed message");
+		goto put;
+	}
+	/* Before anything that may reply; the request has all it needs by now. */
+	if (pmof_rx_post(rx)) {
+		pmof_session_end(q->session);
+		goto put;
+	}
+	pmof_rpc_start(req, status);
+	return;
+put:
+	pmof_srv_queue_put(q);
+}
+
+/* A free request, or NULL, and then the message waits for one. */
+static struct pmof_srv_req *take_req(struct pmof_srv_queue *q, struct pmof_rx *rx, u32 len)
+{
+	struct pmof_srv_rx *waiting = &q->rxs[rx - q->qp.rx];
+	struct pmof_srv_req *req;
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	req = list_first_entry_or_null(&q->free, struct pmof_srv_req, entry);
+	if (req) {
+		list_del(&req->entry);
+	} else {
+		waiting->len = len;
+		list_add_tail(&waiting->entry, &q->waiting);
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
+	return req;
+}
+
+/* The request is done with: the next message's, or free.  Returns the message or NULL. */
+static struct pmof_srv_rx *release_req(struct pmof_srv_req *req)
+{
+	struct pmof_srv_queue *q = req->queue;
+	struct pmof_srv_rx *next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	next = list_first_entry_or_null(&q->waiting, struct pmof_srv_rx, entry);
+	if (next)
+		list_del(&next->entry);
+	else
+		list_add(&req->entry, &q->free);
+	spin_unlock_irqrestore(&q->lock, flags);
+	return next;
+}
+
+static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct pmof_rx *rx = pmof_wc_rx(wc);
+	struct pmof_srv_queue *q = container_of(rx->qp, struct pmof_srv_queue, qp);
+	struct pmof_srv_req *req;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		lost(q, wc);
+		return;
+	}
+	/* With an immediate, byte_len may be an RDMA write's: not of our buffer. */
+	if (wc->opcode != IB_WC_RECV || wc->wc_flags & (IB_WC_WITH_IMM | IB_WC_WITH_INVALIDATE)) {
+		pmof_session_bad_message(q->session, "message of an unknown kind");
+		return;
+	}
+	pmof_buf_for_cpu(&rx->buf, q->qp.dev, wc->byte_len);
+	req = take_req(q, rx, wc->byte_len);
+	if (req && pmof_srv_queue_get(q))
+		start(req, rx, wc->byte_len);
+}
+
+static void reply_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct pmof_srv_req *req = container_of(wc->wr_cqe, struct pmof_srv_req, cqe);
+	struct pmof_srv_queue *q = req->queue;
+	struct pmof_srv_rx *next;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		lost(q, wc);
+		return;
+	}
+	next = release_req(req);
+	if (next && pmof_srv_queue_get(q))
+		start(req, next->rx, next->len);
+}
+
+/* Not signaled: it comes only with an error. */
+static void chain_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	lost(container_of(wc->wr_cqe, struct pmof_srv_queue, chain_cqe), wc);
+}
+
+/**
+ * pmof_srv_queue_reply - post the reply of a request
+ * @req: with @len bytes in req->reply; gone when this returns
+ * @len: bytes
+ * @chain: work requests to post ahead of it, or NULL; not signaled, and with
+ *	the queue's chain_cqe
+ *
+ * Drops the request's reference on the queue.  Any context.
+ */
+void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *chain)
+{
+	struct pmof_srv_queue *q = req->queue;
+	bool is_inline = len <= q->qp.max_inline;
+	struct ib_sge sge = {
+		.addr	= is_inline ? (uintptr_t)req->reply : req->reply_dma,
+		.length	= len,
+		.lkey	= q->session->pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.wr_cqe		= &req->cqe,
+		.sg_list	= &sge,
+		.num_sge	= 1,
+		.opcode		= IB_WR_SEND,
+		.send_flags	= IB_SEND_SIGNALED | (is_inline ? IB_SEND_INLINE : 0),
+	};
+	struct ib_send_wr *last;
+
+	for (last = chain; last && last->next; last = last->next)
+		;
+	if (last)
+		last->next = &wr;
+	if (!is_inline)
+		ib_dma_sync_single_for_device(q->qp.dev, req->reply_dma, len, DMA_TO_DEVICE);
+	/* Counted first: who has the reply sees it counted. */
+	pmof_session_stat(q->session, PMOF_SRV_REPLIES, 1);
+	trace_pmof_srv_reply(q->session->number, q->id, req->reply);
+	/* There are as many slots as requests, so only a dead queue pair refuses. */
+	if (ib_post_send(q->qp.ib, chain ?: &wr, NULL))
+		pmof_session_end(q->session);
+	pmof_srv_queue_put(q);
+}
+
+/* --- making and breaking ----------------------------------------------------- */
+
+static int alloc_reqs(struct pmof_srv_queue *q, u32 reply_size)
+{
+	u32 i;
+	int rc;
+
+	q->reqs = kvcalloc(q->nr_reqs, sizeof(*q->reqs), GFP_KERNEL);
+	if (!q->reqs)
+		return -ENOMEM;
+	rc = pmof_buf_init(&q->replies, q->session->ib_dev, q->nr_reqs * reply_size,
+			   DMA_TO_DEVICE);
+	if (rc)
+		return rc;
+	for (i = 0; i < q->nr_reqs; i++) {
+		struct pmof_srv_req *req = &q->reqs[i];
+
+		req->queue = q;
+		req->cqe.done = reply_done;
+		req->reply = q->replies.data + i * reply_size;
+		req->reply_dma = q->replies.dma + i * reply_size;
+		list_add_tail(&req->entry, &q->free);
+	}
+	return 0;
+}
+
+static int alloc_rxs(struct pmof_srv_queue *q)
+{
+	u32 i;
+
+	q->rxs = kvcalloc(q->qp.nr_rx, sizeof(*q->rxs), GFP_KERNEL);
+	if (!q->rxs)
+		return -ENOMEM;
+	for (i = 0; i < q->qp.nr_rx; i++)
+		q->rxs[i].rx = &q->qp.rx[i];
+	return 0;
+}
+
+static void qp_event(struct ib_event *event, void *context)
+{
+	struct pmof_srv_queue *q = context;
+
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+		/* A message came, so the connection stands, even if CM's last word is lost. */
+		rdma_notify(q->qp.cm_id, event->event);
+		break;
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		pmof_session_end(q->session);
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * Requests for twice the depth: one whose reply is under way is still in use
+ * when the client sends its next.
+ */
+static u16 grant_depth(const struct ib_device *dev, u16 asked)
+{
+	u32 most = min_t(u32, dev->attrs.max_qp_wr, dev->attrs.max_cqe / 2);
+
+	return clamp_t(u32, most / 2 - 2, 1, asked);
+}
+
+static int create_qp(struct pmof_srv_queue *q, struct rdma_cm_id *cm_id)
+{
+	struct pmof_qp_config cfg = {
+		.pd		= q->session->pd,
+		.nr_rx		= q->depth,
+		.rx_size	= PMOF_IO_MSG_SIZE,
+		.max_send_wr	= q->nr_reqs,
+		.max_send_sge	= 1,
+		.max_inline	= sizeof(struct pmof_wire_hdr),
+		.poll_ctx	= IB_POLL_SOFTIRQ,
+		.comp_vector	= q->session->number + q->id,
+		.rx_done	= rx_done,
+		.event		= qp_event,
+		.context	= q,
+	};
+
+	if (!q->id) {
+		cfg.rx_size = PMOF_ADMIN_MSG_SIZE;
+		cfg.nr_rx = 2 * q->depth;
+		cfg.max_send_wr = q->nr_reqs * (1 + PMOF_SRV_REG_BATCH);
+		cfg.poll_ctx = IB_POLL_WORKQUEUE;
+	}
+	return pmof_qp_create(&q->qp, cm_id, &cfg);
+}
+
+/* Returns a queue with its receives posted, or NULL. */
+struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma_cm_id *cm_id,
+					     u16 id, u16 depth)
+{
+	struct pmof_srv_queue *q = kzalloc(sizeof(*q), GFP_KERNEL);
+
+	if (!q)
+		return NULL;
+	q->session = s;
+	q->id = id;
+	q->depth = grant_depth(s->ib_dev, depth);
+	q->nr_reqs = id ? 2 * q->depth : q->depth;
+	q->chain_cqe.done = chain_done;
+	spin_lock_init(&q->lock);
+	INIT_LIST_HEAD(&q->free);
+	INIT_LIST_HEAD(&q->waiting);
+	refcount_set(&q->refs, 1);
+	init_completion(&q->idle);
+	if (alloc_reqs(q, id ? sizeof(struct pmof_wire_hdr) : PMOF_ADMIN_MSG_SIZE))
+		goto free;
+	if (create_qp(q, cm_id))
+		goto free;
+	if (alloc_rxs(q) || pmof_qp_post_all_rx(&q->qp))
+		goto stop;
+	return q;
+
+stop:
+	pmof_srv_queue_stop(q);
+free:
+	pmof_srv_queue_free(q);
+	return NULL;
+}
+
+/*
+ * Moves the queue pair to error, so that all that was posted completes, and
+ * tells the peer if there is one.  What is posted later completes with an error.
+ */
+void pmof_srv_queue_disconnect(struct pmof_srv_queue *q)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	rdma_disconnect(q->qp.cm_id);
+	/* rdma_disconnect() may have had reasons not to. */
+	ib_modify_qp(q->qp.ib, &attr, IB_QP_STATE);
+}
+
+/*
+ * Waits until no handler and no flush worker has a request of the queue, then
+ * destroys the queue pair: after this the HCA touches nothing for its sake, and
+ * but for the cm_id nothing of the queue is left on the device.
+ */
+void pmof_srv_queue_stop(struct pmof_srv_queue *q)
+{
+	pmof_srv_queue_put(q);
+	wait_for_completion(&q->idle);
+	pmof_qp_drain(&q->qp);
+	pmof_qp_destroy(&q->qp);
+	pmof_buf_free(&q->replies, q->session->ib_dev);
+}
+
+/*
+ * The queue must be stopped, or never have had a queue pair, and its cm_id
+ * have no more events.
+ */
+void pmof_srv_queue_free(struct pmof_srv_queue *q)
+{
+	pmof_buf_free(&q->replies, q->session->ib_dev);
+	kvfree(q->reqs);
+	kvfree(q->rxs);
+	kfree(q);
+}
+
+/* --- connection ---------------------------------------------------------------- */
+
+/* Events of a cm_id that carries a queue: whatever ends a queue ends its session. */
+static int queue_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
+{
+	struct pmof_srv_queue *q = cm_id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		break;
+	default:
+		/*
+		 * The end work destroys the cm_id.  After DEVICE_REMOVAL rdma_cm
+		 * waits for that.
+		 */
+		pmof_session_end(q->session);
+		break;
+	}
+	return 0;
+}
+
+/*
+ * Accepts the connection request of the queue's cm_id, whose events are the
+ * queue's from here on.  Only from the request's event handler, which must
+ * return non-zero if this fails.  Returns 0 or a PMOF_SC_* code.
+ */
+int pmof_srv_queue_accept(struct pmof_srv_queue *q, const struct rdma_conn_param *asked)
+{
+	const struct ib_device_attr *attr = &q->qp.dev->attrs;
+	struct pmof_wire_accept w;
+	struct rdma_conn_param param = {
+		.private_data		= &w,
+		.private_data_len	= sizeof(w),
+		.responder_resources	= min_t(u32, asked->responder_resources,
+						attr->max_qp_rd_atom),
+		.initiator_depth	= min_t(u32, asked->initiator_depth,
+						attr->max_qp_init_rd_atom),
+		.flow_control		= 1,
+		.retry_count		= 7,
+		.rnr_retry_count	= 7,
+	};
+
+	pmof_put_accept(&w, PMOF_SC_OK, q->depth);
+	q->qp.cm_id->context = q;
+	q->qp.cm_id->event_handler = queue_event;
+	return rdma_accept(q->qp.cm_id, &param) ? PMOF_SC_INTERNAL : PMOF_SC_OK;
+}
