@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The pmof command, its man pages, udev rules and shell completion. Included by
+# the top Makefile, behind userlib/build.mk.
+
+TOOLS_SRC := $(wildcard tools/*.c)
+TOOLS_OBJ := $(TOOLS_SRC:tools/%.c=$(USER_BUILD)/tools/%.o)
+TOOLS_MAN := $(USER_BUILD)/man/pmof.1 $(USER_BUILD)/man/pmof.4
+PMOF := $(USER_BUILD)/pmof
+
+# Expanded in recipes only: `make help` must work where nothing is installed.
+PKG_CONFIG ?= pkg-config
+JSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags json-c)
+JSON_LIBS = $(shell $(PKG_CONFIG) --libs json-c)
+
+UDEV_DIR ?= $(PREFIX)/lib/udev/rules.d
+COMPLETION_DIR ?= $(PREFIX)/share/bash-completion/completions
+
+USER_TARGETS += $(PMOF) $(TOOLS_MAN)
+
+$(USER_BUILD)/tools/%.o: tools/%.c Makefile tools/build.mk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PMOF_CFLAGS) $(JSON_CFLAGS) $(CFLAGS) $(CPPFLAGS) -pthread -MMD -MP -c -o $@ $<
+
+# With the static library: the command runs wherever it is put.
+$(PMOF): $(TOOLS_OBJ) $(LIBPMOF_A)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS)
+
+$(USER_BUILD)/man/%: tools/man/%.scd
+	@mkdir -p $(@D)
+	$(Q)$(SCDOC) <$< >$@.tmp && mv $@.tmp $@
+
+install-tools: $(PMOF) $(TOOLS_MAN)
+	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/man/man4 $(DESTDIR)$(UDEV_DIR) \
+		$(DESTDIR)$(COMPLETION_DIR)
+	$(Q)install -m 755 $(PMOF) $(DESTDIR)$(PREFIX)/bin/
+	$(Q)install -m 644 $(USER_BUILD)/man/pmof.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	$(Q)install -m 644 $(USER_BUILD)/man/pmof.4 $(DESTDIR)$(PREFIX)/share/man/man4/
+	$(Q)install -m 644 tools/udev/60-pmof.rules $(DESTDIR)$(UDEV_DIR)/
+	$(Q)install -m 644 tools/pmof.bash-completion $(DESTDIR)$(COMPLETION_DIR)/pmof
+
+-include $(TOOLS_OBJ:.o=.d)
+
+.PHONY: install-tools

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The server's configfs tree.  Paths are relative to /sys/kernel/config/pmof
+ * and made as by printf.  Functions return 0 or a negative errno and print
+ * nothing, except cfg_prepare().
+ */
+#ifndef PMOF_TOOLS_CONFIGFS_H
+#define PMOF_TOOLS_CONFIGFS_H
+
+#include "tool.h"
+
+#define CFG_ROOT	"/sys/kernel/config"
+#define CFG_PMOF	CFG_ROOT "/pmof"
+#define CFG_PATH_MAX	512
+#define CFG_VALUE_MAX	256
+
+/* Mounts configfs and loads pmof-server where that is needed; complains. */
+int cfg_prepare(void);
+
+/* True if pmof-server is there. */
+bool cfg_present(void);
+
+PRINTF(1, 2) int cfg_mkdir(const char *fmt, ...);
+PRINTF(1, 2) int cfg_rmdir(const char *fmt, ...);
+PRINTF(2, 3) int cfg_write(const char *value, const char *fmt, ...);
+
+/* Reads an attribute into @buf of CFG_VALUE_MAX bytes, without the newline. */
+PRINTF(2, 3) int cfg_read(char *buf, const char *fmt, ...);
+
+int cfg_link(const char *name, unsigned int port);
+int cfg_unlink(const char *name, unsigned int port);
+bool cfg_linked(const char *name, unsigned int port);
+
+/* Names in a directory. */
+struct cfg_names {
+	char **name;	/* in order: numbers by value, else alphabetical */
+	int nr;
+};
+
+/* Directories and links in @path (absolute); an absent directory is empty. */
+int cfg_names(struct cfg_names *names, const char *path);
+void cfg_names_free(struct cfg_names *names);
+
+#endif /* PMOF_TOOLS_CONFIGFS_H */

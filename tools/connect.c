@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* pmof connect and disconnect. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpmof.h"
+#include "output.h"
+#include "tool.h"
+
+/* --- connect --------------------------------------------------------------- */
+
+enum { OPT_QUEUES = OPT_LAST, OPT_DEPTH, OPT_METHOD, OPT_ID, OPT_READ_ONLY };
+
+struct connect {
+	struct addr addr;
+	struct pmof_connect_args args;
+	bool json;
+};
+
+static const struct argp_option connect_options[] = {
+	{ "queues", OPT_QUEUES, "N", 0, "I/O queues, 1 to 128; default one per CPU; the server "
+	  "may grant fewer", 0 },
+	{ "depth", OPT_DEPTH, "N", 0, "Requests under way on one queue, 4 to 1024; default 128",
+	  0 },
+	{ "persist", OPT_METHOD, "METHOD", 0, "How durability is reached: auto (default), read "
+	  "or assist", 0 },
+	{ "id", OPT_ID, "ID", 0, "Client ID; default the host name", 0 },
+	{ "read-only", OPT_READ_ONLY, NULL, 0, "Ask for no right to write", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
+	{ 0 }
+};
+
+static enum pmof_method arg_method(struct argp_state *state, const char *arg)
+{
+	int method = pmof_method_parse(arg);
+
+	if (method != PMOF_METHOD_AUTO && method != PMOF_METHOD_READ &&
+	    method != PMOF_METHOD_ASSIST)
+		argp_error(state, "--persist '%s' is unknown: auto, read or assist", arg);
+	return (enum pmof_method)method;
+}
+
+static error_t parse_connect_arg(struct connect *c, char *arg, struct argp_state *state)
+{
+	if (state->arg_num == 0)
+		c->addr = arg_addr(state, arg);
+	else if (state->arg_num == 1)
+		c->args.name = arg_name(state, "NAME", arg, PMOF_NAME_MAX + 1);
+	else
+		argp_usage(state);
+	return 0;
+}
+
+static error_t parse_connect(int key, char *arg, struct argp_state *state)
+{
+	struct connect *c = state->input;
+
+	switch (key) {
+	case OPT_QUEUES:
+		c->args.queues = arg_uint(state, "--queues", arg, 1, 128);
+		return 0;
+	case OPT_DEPTH:
+		c->args.depth = arg_uint(state, "--depth", arg, 4, 1024);
+		return 0;
+	case OPT_METHOD:
+		c->args.method = arg_method(state, arg);
+		return 0;
+	case OPT_ID:
+		c->args.id = arg_name(state, "--id", arg, PMOF_ID_MAX + 1);
+		return 0;
+	case OPT_READ_ONLY:
+		c->args.read_only = true;
+		return 0;
+	case OPT_JSON:
+		c->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return parse_connect_arg(c, arg, state);
+	case ARGP_KEY_END:
+		if (state->arg_num < 2)
+			argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct reason connect_reasons[] = {
+	{ EINVAL, "the kernel does not take an option",
+	  "`dmesg` names it; where --id is not given, the host name must be 1 to 31 "
+	  "characters of A-Z a-z 0-9 . _ : -" },
+	{ ENOENT, "the server has no such namespace on this port",
+	  "on the server, `pmof server list` shows the namespaces, and which port serves them" },
+	{ EOPNOTSUPP, "the server does not offer this persist method",
+	  "--persist auto takes one that it offers; read needs a persistence domain that holds "
+	  "the CPU caches" },
+	{ ECONNREFUSED, "nobody listens there",
+	  "on the server, `pmof server listen ADDR`; `pmof server list` shows address and port" },
+	{ EHOSTUNREACH, "no way leads there", "check the address, `ip route get ADDR`, and the "
+	  "link" },
+	{ ENETUNREACH, "no way leads there", "check the address and `ip route get ADDR`" },
+	{ EADDRNOTAVAIL, "no RDMA device leads there",
+	  "`rdma link` shows the devices; soft-RoCE: `rdma link add rxe0 type rxe netdev eth0`" },
+	{ ENODEV, "no RDMA device leads there",
+	  "`rdma link` shows the devices; soft-RoCE: `rdma link add rxe0 type rxe netdev eth0`" },
+	{ ETIMEDOUT, "no answer in time",
+	  "check the address, the link and its MTU on both sides, and that no firewall drops UDP "
+	  "port 4791 (RoCE)" },
+	{ EPROTO, "the peer does not speak pmof", "check address and port" },
+	{ EPROTONOSUPPORT, "the server speaks another version of the protocol",
+	  "use the same version of pmof on both sides" },
+	{ EBUSY, "the server has reached a limit",
+	  "ask for fewer --queues, or disconnect other clients" },
+	{ EACCES, "no permission",
+	  "run this as root; if you are, the server does not let this client in" },
+	{ EPERM, "no permission", "run this as root" },
+	{ ENOMEM, "out of memory", "ask for fewer --queues or a smaller --depth" },
+	{ 0 }
+};
+
+static int do_connect(struct connect *c, int *instance)
+{
+	char text[ADDR_TEXT_MAX];
+	int ret;
+
+	ret = module_need("pmof-client", PMOF_CONTROL_PATH);
+	if (ret)
+		return ret;
+	c->args.size = sizeof(c->args);
+	c->args.addr = c->addr.host;
+	c->args.port = c->addr.port;
+	ret = pmof_connect(&c->args, instance);
+	if (ret)
+		explain(connect_reasons, ret, "cannot connect to '%s' at %s", c->args.name,
+			format_addr(&c->addr, text, sizeof(text)));
+	return ret;
+}
+
+int cmd_connect(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = connect_options,
+		.parser = parse_connect,
+		.args_doc = "ADDR[:PORT] NAME",
+		.doc = "Connects to namespace NAME of the server at ADDR (IPv6 with a port: "
+		       "[ADDR]:PORT; default port 20049) and prints the name of the new device. "
+		       "Loads pmof-client if it is not there.",
+	};
+	struct connect c = { .json = false };
+	struct json_object *o;
+	char name[24];
+	int instance;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	if (do_connect(&c, &instance))
+		return EXIT_FAILED;
+	snprintf(name, sizeof(name), "pmof%d", instance);
+	if (c.json) {
+		o = new_object();
+		put_text(o, "device", name);
+		put_u64(o, "instance", (uint64_t)instance);
+		print_json(o, false);
+		json_object_put(o);
+	} else {
+		puts(name);
+	}
+	return EXIT_OK;
+}
+
+/* --- disconnect ------------------------------------------------------------ */
+
+enum { OPT_ALL = OPT_LAST };
+
+#define DISCONNECT_MAX	64
+
+struct disconnect {
+	const char *device[DISCONNECT_MAX];
+	unsigned int nr;
+	bool all;
+};
+
+static const struct argp_option disconnect_options[] = {
+	{ "all", OPT_ALL, NULL, 0, "End every connection", 0 },
+	{ 0 }
+};
+
+static error_t parse_disconnect(int key, char *arg, struct argp_state *state)
+{
+	struct disconnect *d = state->input;
+
+	switch (key) {
+	case OPT_ALL:
+		d->all = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (d->nr == DISCONNECT_MAX)
+			argp_error(state, "at most %d devices at once", DISCONNECT_MAX);
+		d->device[d->nr++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (d->all == (d->nr > 0))
+			argp_error(state, "give either DEV or --all");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct reason disconnect_reasons[] = {
+	{ ENODEV, "no such pmof device", "`pmof list` shows the devices" },
+	{ EACCES, "no permission", "run this as root" },
+	{ EPERM, "no permission", "run this as root" },
+	{ 0 }
+};
+
+static int disconnect_one(int instance)
+{
+	int ret = pmof_disconnect(instance);
+
+	if (ret)
+		explain(disconnect_reasons, ret, "cannot disconnect pmof%d", instance);
+	return ret;
+}
+
+static int disconnect_all(void)
+{
+	int *instances, i, n, ret, failed = 0;
+
+	n = pmof_list(&instances);
+	if (n < 0) {
+		explain(NULL, n, "cannot list the devices");
+		return n;
+	}
+	for (i = 0; i < n; i++) {
+		ret = disconnect_one(instances[i]);
+		if (ret && ret != -ENODEV)
+			failed = ret;
+	}
+	free(instances);
+	return failed;
+}
+
+static int disconnect_device(const char *device)
+{
+	int instance, ret;
+
+	ret = pmof_lookup(device, &instance);
+	if (ret) {
+		explain_device(ret, device);
+		return ret;
+	}
+	return disconnect_one(instance);
+}
+
+int cmd_disconnect(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = disconnect_options,
+		.parser = parse_disconnect,
+		.args_doc = "DEV...\n--all",
+		.doc = "Ends connections. Programs that still have the device open get ENODEV.",
+	};
+	struct disconnect d = { .nr = 0 };
+	int failed = 0;
+	unsigned int i;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &d);
+	if (d.all)
+		failed = disconnect_all();
+	for (i = 0; i < d.nr; i++)
+		if (disconnect_device(d.device[i]))
+			failed = 1;
+	return failed ? EXIT_FAILED : EXIT_OK;
+}

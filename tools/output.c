@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "tool.h"
+
+#define CELL_MAX	96	/* bytes of one cell with its NUL */
+
+static void *checked(void *p)
+{
+	if (!p) {
+		complain("out of memory");
+		exit(EXIT_FAILED);
+	}
+	return p;
+}
+
+struct json_object *new_object(void)
+{
+	return checked(json_object_new_object());
+}
+
+struct json_object *new_array(void)
+{
+	return checked(json_object_new_array());
+}
+
+void put_object(struct json_object *o, const char *key, struct json_object *value)
+{
+	if (json_object_object_add(o, key, value))
+		checked(NULL);
+}
+
+void push_object(struct json_object *array, struct json_object *value)
+{
+	if (json_object_array_add(array, value))
+		checked(NULL);
+}
+
+void put_text(struct json_object *o, const char *key, const char *text)
+{
+	put_object(o, key, checked(json_object_new_string(text)));
+}
+
+void put_u64(struct json_object *o, const char *key, uint64_t value)
+{
+	put_object(o, key, checked(json_object_new_uint64(value)));
+}
+
+void put_bool(struct json_object *o, const char *key, bool value)
+{
+	put_object(o, key, checked(json_object_new_boolean(value)));
+}
+
+static void format_double(double value, int decimals, char *buf, size_t size)
+{
+	char *end;
+
+	snprintf(buf, size, "%.*f", decimals, value);
+	if (!strchr(buf, '.'))
+		return;
+	for (end = buf + strlen(buf) - 1; *end == '0'; end--)
+		*end = '\0';
+	if (*end == '.')
+		*end = '\0';
+}
+
+/* As many digits as mean something: json-c's default of 17 is unreadable. */
+void put_double(struct json_object *o, const char *key, double value)
+{
+	char text[64];
+
+	format_double(value, value < 1000 ? 6 : 0, text, sizeof(text));
+	put_object(o, key, checked(json_object_new_double_s(value, text)));
+}
+
+void print_json(struct json_object *o, bool one_line)
+{
+	int flags = one_line ? JSON_C_TO_STRING_PLAIN :
+		    JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
+
+	puts(checked((void *)json_object_to_json_string_ext(o, flags |
+							     JSON_C_TO_STRING_NOSLASHESCAPE)));
+	fflush(stdout);
+}
+
+/* --- cells ----------------------------------------------------------------- */
+
+char *format_size(uint64_t bytes, char *buf, size_t size)
+{
+	static const char units[] = "KMGTPE";
+	double value = (double)bytes;
+	int unit = -1;
+
+	while (value >= 1024 && unit < 5) {
+		value /= 1024;
+		unit++;
+	}
+	if (unit < 0)
+		snprintf(buf, size, "%llu", (unsigned long long)bytes);
+	else if (value == (double)(uint64_t)value)
+		snprintf(buf, size, "%.0f%c", value, units[unit]);
+	else
+		snprintf(buf, size, "%.1f%c", value, units[unit]);
+	return buf;
+}
+
+static void format_ns(uint64_t ns, char *buf, size_t size)
+{
+	double value = (double)ns;
+
+	if (ns < 1000)
+		snprintf(buf, size, "%lluns", (unsigned long long)ns);
+	else if (ns < 1000000)
+		snprintf(buf, size, "%.1fus", value / 1e3);
+	else if (ns < 1000000000)
+		snprintf(buf, size, "%.2fms", value / 1e6);
+	else
+		snprintf(buf, size, "%.2fs", value / 1e9);
+}
+
+static struct json_object *find(struct json_object *o, const char *path)
+{
+	const char *dot = strchrnul(path, '.');
+	struct json_object *value = NULL;
+	char key[48];
+
+	if (!json_object_is_type(o, json_type_object))
+		return NULL;
+	snprintf(key, sizeof(key), "%.*s", (int)(dot - path), path);
+	if (!json_object_object_get_ex(o, key, &value))
+		return NULL;
+	return *dot ? find(value, dot + 1) : value;
+}
+
+static void format_list(struct json_object *list, char *buf, size_t size)
+{
+	size_t i, len = 0;
+
+	for (i = 0; i < json_object_array_length(list) && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s", i ? " " : "",
+			json_object_get_string(json_object_array_get_idx(list, i)));
+}
+
+static void format_cell(struct json_object *row, const struct column *c, char *buf, size_t size)
+{
+	struct json_object *v = find(row, c->key);
+
+	snprintf(buf, size, "-");
+	if (!v)
+		return;
+	switch (c->kind) {
+	case COL_TEXT:
+	case COL_NUMBER:
+		if (json_object_is_type(v, json_type_array))
+			format_list(v, buf, size);
+		else if (*json_object_get_string(v))
+			snprintf(buf, size, "%s", json_object_get_string(v));
+		break;
+	case COL_SIZE:
+		format_size(json_object_get_uint64(v), buf, size);
+		break;
+	case COL_NS:
+		format_ns(json_object_get_uint64(v), buf, size);
+		break;
+	case COL_RATE:
+		format_double(json_object_get_double(v), json_object_get_double(v) < 100, buf,
+			      size);
+		break;
+	case COL_COUNT:
+		format_double(json_object_get_double(v), 2, buf, size);
+		break;
+	case COL_BOOL:
+		snprintf(buf, size, "%s", json_object_get_boolean(v) ? "yes" : "no");
+		break;
+	}
+}
+
+/* --- tables ---------------------------------------------------------------- */
+
+static void print_cell(const struct column *c, const char *text, int width, bool last)
+{
+	if (c->kind != COL_TEXT)
+		printf("%*s", width, text);
+	else if (last)
+		printf("%s", text);
+	else
+		printf("%-*s", width, text);
+	fputs(last ? "\n" : "  ", stdout);
+}
+
+void print_table_rows(struct json_object *rows, const struct column *columns, size_t nr,
+		      bool titles)
+{
+	size_t nr_rows = json_object_array_length(rows), r, c;
+	int *width = checked(calloc(nr, sizeof(*width)));
+	char cell[CELL_MAX];
+
+	for (c = 0; c < nr; c++) {
+		width[c] = (int)strlen(columns[c].title);
+		for (r = 0; r < nr_rows; r++) {
+			format_cell(json_object_array_get_idx(rows, r), &columns[c], cell,
+				    sizeof(cell));
+			if ((int)strlen(cell) > width[c])
+				width[c] = (int)strlen(cell);
+		}
+	}
+	for (c = 0; c < nr && titles; c++)
+		print_cell(&columns[c], columns[c].title, width[c], c == nr - 1);
+	for (r = 0; r < nr_rows; r++)
+		for (c = 0; c < nr; c++) {
+			format_cell(json_object_array_get_idx(rows, r), &columns[c], cell,
+				    sizeof(cell));
+			print_cell(&columns[c], cell, width[c], c == nr - 1);
+		}
+	free(width);
+	fflush(stdout);
+}
+
+void print_table(struct json_object *rows, const struct column *columns, size_t nr)
+{
+	print_table_rows(rows, columns, nr, true);
+}
+
+void print_fields(struct json_object *o, const struct column *fields, size_t nr)
+{
+	char cell[CELL_MAX];
+	int width = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if ((int)strlen(fields[i].title) > width)
+			width = (int)strlen(fields[i].title);
+	for (i = 0; i < nr; i++) {
+		format_cell(o, &fields[i], cell, sizeof(cell));
+		printf("%-*s  %s\n", width, fields[i].title, cell);
+	}
+	fflush(stdout);
+}

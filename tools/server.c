@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* pmof server export and unexport. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "server.h"
+
+static const struct command commands[] = {
+	{ "export", cmd_server_export, "DEVICE --name NAME", "export a pmem device" },
+	{ "listen", cmd_server_listen, "ADDR[:PORT]", "listen on an address" },
+	{ "unlisten", cmd_server_unlisten, "ADDR[:PORT]|ID", "stop listening" },
+	{ "unexport", cmd_server_unexport, "NAME", "end an export and its sessions" },
+	{ "list", cmd_server_list, "", "list namespaces, ports and sessions" },
+	{ NULL, NULL, NULL, NULL }
+};
+
+int cmd_server(int argc, char **argv)
+{
+	return run_command("pmof server", commands, argc, argv);
+}
+
+int server_ports(unsigned int **ids)
+{
+	struct cfg_names names;
+	unsigned int id;
+	int i, n = 0, ret;
+
+	*ids = NULL;
+	ret = cfg_names(&names, CFG_PMOF "/ports");
+	if (ret < 0)
+		return ret;
+	*ids = calloc((size_t)names.nr + 1, sizeof(**ids));
+	for (i = 0; *ids && i < names.nr; i++)
+		if (!parse_uint(names.name[i], 1, PORT_MAX, &id))
+			(*ids)[n++] = id;
+	cfg_names_free(&names);
+	return *ids ? n : -ENOMEM;
+}
+
+/* --- unexport -------------------------------------------------------------- */
+
+/* Undoes whatever an export has come to: links, enable, the directory. */
+static int remove_namespace(const char *name)
+{
+	unsigned int *ports;
+	int i, n, ret;
+
+	n = server_ports(&ports);
+	if (n < 0)
+		return n;
+	for (i = 0; i < n; i++) {
+		ret = cfg_unlink(name, ports[i]);
+		if (ret && ret != -ENOENT) {
+			free(ports);
+			return ret;
+		}
+	}
+	free(ports);
+	ret = cfg_write("0", "namespaces/%s/enable", name);
+	if (ret)
+		return ret;
+	return cfg_rmdir("namespaces/%s", name);
+}
+
+static const struct reason unexport_reasons[] = {
+	{ ENOENT, "no such namespace", "`pmof server list` shows what is exported" },
+	{ EACCES, "no permission", "run this as root" },
+	{ EPERM, "no permission", "run this as root" },
+	{ 0 }
+};
+
+static error_t parse_unexport(int key, char *arg, struct argp_state *state)
+{
+	const char **name = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_usage(state);
+		*name = arg_name(state, "NAME", arg, NAME_MAX_SIZE);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_server_unexport(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.parser = parse_unexport,
+		.args_doc = "NAME",
+		.doc = "Ends an export: its sessions first, whose clients get ENODEV.",
+	};
+	const char *name = NULL;
+	int ret;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &name);
+	ret = remove_namespace(name);
+	if (!ret)
+		return EXIT_OK;
+	explain(unexport_reasons, ret, "cannot unexport '%s'", name);
+	return EXIT_FAILED;
+}
+
+/* --- export ---------------------------------------------------------------- */
+
+enum { OPT_NAME = OPT_LAST, OPT_READ_ONLY, OPT_ALLOW_VOLATILE, OPT_PORT };
+
+struct export {
+	char device[256];
+	const char *name;
+	bool read_only;
+	bool allow_volatile;
+	unsigned int port;	/* 0: all */
+};
+
+static const struct argp_option export_options[] = {
+	{ "name", OPT_NAME, "NAME", 0, "What clients ask for (required)", 0 },
+	{ "read-only", OPT_READ_ONLY, NULL, 0, "Give no client the right to write", 0 },
+	{ "allow-volatile", OPT_ALLOW_VOLATILE, NULL, 0, "Export even if it is unknown what "
+	  "survives a power cut: acknowledgements are then not durable", 0 },
+	{ "port", OPT_PORT, "ID", 0, "Serve it through this port only; default all that exist",
+	  0 },
+	{ 0 }
+};
+
+static void set_device(struct argp_state *state, struct export *e, const char *arg)
+{
+	int n = snprintf(e->device, sizeof(e->device), "%s%s", strchr(arg, '/') ? "" : "/dev/",
+			 arg);
+
+	if (!*arg || n < 0 || (size_t)n >= sizeof(e->device))
+		argp_error(state, "DEVICE is malformed: a path, as /dev/pmem0");
+}
+
+static error_t parse_export(int key, char *arg, struct argp_state *state)
+{
+	struct export *e = state->input;
+
+	switch (key) {
+	case OPT_NAME:
+		e->name = arg_name(state, "--name", arg, NAME_MAX_SIZE);
+		return 0;
+	case OPT_READ_ONLY:
+		e->read_only = true;
+		return 0;
+	case OPT_ALLOW_VOLATILE:
+		e->allow_volatile = true;
+		return 0;
+	case OPT_PORT:
+		e->port = arg_uint(state, "--port", arg, 1, PORT_MAX);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_usage(state);
+		set_device(state, e, arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (!state->arg_num)
+			argp_usage(state);
+		if (!e->name)
+			argp_error(state, "--name NAME is missing");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct reason enable_reasons[] = {
+	{ EINVAL, "not a pmem device in fsdax mode", NULL },
+	{ EBUSY, "somebody else has the device open", NULL },
+	{ EOPNOTSUPP, "it is unknown what of it survives a power cut (its region has no "
+	  "persistence domain)",
+	  "--allow-volatile exports it all the same, and no acknowledgement is durable" },
+	{ EROFS, "the device is read-only", "export it with --read-only" },
+	{ EIO, "the device has bad blocks",
+	  "`ndctl list -M` shows them; `ndctl clear-errors` clears them (their data is lost)" },
+	{ ENOENT, "no such device", "`ndctl list -N` shows the pmem devices" },
+	{ ENODEV, "no such device", "`ndctl list -N` shows the pmem devices" },
+	{ ENXIO, "no such device", "`ndctl list -N` shows the pmem devices" },
+	{ ENOTBLK, "not a block device", "`ndctl list -N` shows the pmem devices" },
+	{ ENOMEM, "out of memory", NULL },
+	{ 0 }
+};
+
+static void explain_enable(const struct export *e, int error)
+{
+	explain(enable_reasons, error, "cannot export %s", e->device);
+	if (error == -EINVAL)
+		pmem_explain_mode(e->device);
+	else if (error == -EBUSY)
+		pmem_explain_holders(e->device);
+	if (error != -ENOENT && error != -ENOTBLK)
+		hint("`dmesg` may say more");
+}
+
+static int check_device(const struct export *e)
+{
+	struct stat st;
+
+	if (stat(e->device, &st))
+		return -errno;
+	return S_ISBLK(st.st_mode) ? 0 : -ENOTBLK;
+}
+
+static int enable(const struct export *e)
+{
+	int ret = cfg_write(e->device, "namespaces/%s/device_path", e->name);
+
+	if (!ret && e->read_only)
+		ret = cfg_write("1", "namespaces/%s/read_only", e->name);
+	if (!ret && e->allow_volatile)
+		ret = cfg_write("1", "namespaces/%s/allow_volatile", e->name);
+	if (!ret)
+		ret = cfg_write("1", "namespaces/%s/enable", e->name);
+	if (ret)
+		explain_enable(e, ret);
+	return ret;
+}
+
+/* Links the namespace to its port or to all; returns to how many. */
+static int link_ports(const struct export *e)
+{
+	unsigned int *ports;
+	int i, n, ret = 0, linked = 0;
+
+	n = server_ports(&ports);
+	if (n < 0)
+		return n;
+	for (i = 0; i < n && !ret; i++) {
+		if (e->port && ports[i] != e->port)
+			continue;
+		ret = cfg_link(e->name, ports[i]);
+		if (ret)
+			explain(NULL, ret, "cannot link '%s' to port %u", e->name, ports[i]);
+		else
+			linked++;
+	}
+	free(ports);
+	if (!ret && e->port && !linked) {
+		complain("there is no port %u", e->port);
+		hint("`pmof server list` shows the ports, `pmof server listen ADDR` makes one");
+		ret = -ENOENT;
+	}
+	return ret ? ret : linked;
+}
+
+static const struct reason mkdir_reasons[] = {
+	{ EEXIST, "this name is taken", "choose another, or `pmof server unexport NAME`" },
+	{ EACCES, "no permission", "run this as root" },
+	{ EPERM, "no permission", "run this as root" },
+	{ 0 }
+};
+
+static int do_export(const struct export *e)
+{
+	int ret = check_device(e);
+
+	if (ret) {
+		explain_enable(e, ret);
+		return ret;
+	}
+	ret = cfg_prepare();
+	if (ret)
+		return ret;
+	ret = cfg_mkdir("namespaces/%s", e->name);
+	if (ret) {
+		explain(mkdir_reasons, ret, "cannot make the namespace '%s'", e->name);
+		return ret;
+	}
+	ret = enable(e);
+	if (!ret)
+		ret = link_ports(e);
+	if (ret < 0)
+		remove_namespace(e->name);
+	return ret;
+}
+
+int cmd_server_export(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = export_options,
+		.parser = parse_export,
+		.args_doc = "DEVICE",
+		.doc = "Exports DEVICE, a pmem device in fsdax mode as /dev/pmem0, under a name. "
+		       "Loads pmof-server if it is not there.",
+	};
+	struct export e = { .name = NULL };
+	int ret;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &e);
+	ret = do_export(&e);
+	if (ret < 0)
+		return EXIT_FAILED;
+	if (!ret)
+		fprintf(stderr, "pmof: '%s' is exported, but no port serves it yet: "
+			"`pmof server listen ADDR`\n", e.name);
+	return EXIT_OK;
+}

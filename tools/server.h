@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmof server: what its files share. */
+#ifndef PMOF_TOOLS_SERVER_H
+#define PMOF_TOOLS_SERVER_H
+
+#include "configfs.h"
+
+#define NAME_MAX_SIZE	64	/* bytes of a namespace's name with its NUL */
+#define SESSION_CLASS	"/sys/class/pmof-session"
+#define PORT_MAX	65535	/* highest port ID */
+
+/* The IDs of the ports, ascending. */
+int server_ports(unsigned int **ids);
+
+/* pmem.c: what hinders a block device from being exported. */
+void pmem_explain_mode(const char *device);
+void pmem_explain_holders(const char *device);
+
+#endif /* PMOF_TOOLS_SERVER_H */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pmof command: what its files share. */
+#ifndef PMOF_TOOLS_TOOL_H
+#define PMOF_TOOLS_TOOL_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "parse.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define PRINTF(f, a)	__attribute__((format(printf, f, a)))
+
+/* Exit statuses. */
+enum {
+	EXIT_OK		= 0,
+	EXIT_FAILED	= 1,
+	EXIT_USAGE	= 2,
+};
+
+/* One subcommand; @run gets its own arguments, argv[0] being "pmof NAME". */
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *args;
+	const char *doc;
+};
+
+/* pmof.c */
+int run_command(const char *parent, const struct command *table, int argc, char **argv);
+
+/* The commands; each returns an exit status. */
+int cmd_server(int argc, char **argv);
+int cmd_server_export(int argc, char **argv);
+int cmd_server_unexport(int argc, char **argv);
+int cmd_server_listen(int argc, char **argv);
+int cmd_server_unlisten(int argc, char **argv);
+int cmd_server_list(int argc, char **argv);
+int cmd_connect(int argc, char **argv);
+int cmd_disconnect(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+int cmd_put(int argc, char **argv);
+int cmd_get(int argc, char **argv);
+int cmd_persist(int argc, char **argv);
+int cmd_cas(int argc, char **argv);
+int cmd_fetch_add(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+
+/* --- errors.c -------------------------------------------------------------- */
+
+/* Why a call fails with an errno, and what to do; @remedy may be NULL. */
+struct reason {
+	int error;
+	const char *cause;
+	const char *remedy;
+};
+
+/* "pmof: ..." and a newline on standard error. */
+PRINTF(1, 2) void complain(const char *fmt, ...);
+
+/* An indented line behind a complaint: more about it, or what to do. */
+PRINTF(1, 2) void hint(const char *fmt, ...);
+
+/*
+ * Complains "WHAT: cause (ENAME)" and hints the remedy.  @table ends with an
+ * entry of error 0, may be NULL; @error is a positive or a negative errno.
+ */
+PRINTF(3, 4) void explain(const struct reason *table, int error, const char *fmt, ...);
+
+/* Complains of a @device that pmof_lookup() or pmof_open() failed for. */
+void explain_device(int error, const char *device);
+
+/* --- options.c ------------------------------------------------------------- */
+
+enum {
+	OPT_JSON = 0x100,
+	OPT_PERSIST,
+	OPT_LAST,	/* a command's own begin here */
+};
+
+/* Numbers and sizes of the command line: on error a usage message and exit. */
+uint64_t arg_size(struct argp_state *state, const char *what, const char *s);
+uint64_t arg_u64(struct argp_state *state, const char *what, const char *s);
+uint64_t arg_word(struct argp_state *state, const char *what, const char *s);
+unsigned int arg_uint(struct argp_state *state, const char *what, const char *s,
+		      unsigned int min, unsigned int max);
+uint64_t arg_seconds(struct argp_state *state, const char *what, const char *s);
+struct addr arg_addr(struct argp_state *state, const char *s);
+const char *arg_name(struct argp_state *state, const char *what, const char *s, size_t max);
+
+/* --- module.c -------------------------------------------------------------- */
+
+/*
+ * Runs modprobe.  @path: what exists once the module is loaded.  Returns 0, or
+ * -errno with the reason already complained of.
+ */
+int module_need(const char *module, const char *path);
+
+#endif /* PMOF_TOOLS_TOOL_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Connecting and disconnecting. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* The option string that is written to the control device. */
+struct options {
+	char text[512];
+	size_t len;
+	int error;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void add(struct options *o, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	if (o->error)
+		return;
+	va_start(args, fmt);
+	n = vsnprintf(o->text + o->len, sizeof(o->text) - o->len, fmt, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= sizeof(o->text) - o->len)
+		o->error = -EINVAL;
+	else
+		o->len += n;
+}
+
+/* A comma or a newline in a value would smuggle in another option. */
+static void add_text(struct options *o, const char *key, const char *value)
+{
+	const char *c;
+
+	if (!value || !*value)
+		o->error = -EINVAL;
+	for (c = value; c && *c; c++)
+		if (*c == ',' || (unsigned char)*c <= ' ' || *c == 0x7f)
+			o->error = -EINVAL;
+	add(o, "%s%s=%s", o->len ? "," : "", key, value);
+}
+
+static void build_options(struct options *o, const struct pmof_connect_args *args)
+{
+	add_text(o, "addr", args->addr);
+	add_text(o, "name", args->name);
+	if (args->id)
+		add_text(o, "id", args->id);
+	if (args->port)
+		add(o, ",port=%u", args->port);
+	if (args->queues)
+		add(o, ",queues=%u", args->queues);
+	if (args->depth)
+		add(o, ",depth=%u", args->depth);
+	if (args->method != PMOF_METHOD_AUTO)
+		add(o, ",persist=%s", pmof_method_name(args->method));
+	if (args->read_only)
+		add(o, ",read_only=1");
+}
+
+static int parse_answer(const char *text, int *instance)
+{
+	static const char key[] = "instance=";
+	char *end;
+	long n;
+
+	if (strncmp(text, key, sizeof(key) - 1) != 0)
+		return -EPROTO;
+	text += sizeof(key) - 1;
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (errno || end == text || (*end && *end != '\n' && *end != ',') || n < 0 || n > INT_MAX)
+		return -EPROTO;
+	*instance = (int)n;
+	return 0;
+}
+
+static int ask(int fd, const struct options *o, int *instance)
+{
+	char answer[64];
+	ssize_t n;
+
+	n = write(fd, o->text, o->len);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n != o->len)
+		return -EIO;
+	n = read(fd, answer, sizeof(answer) - 1);
+	if (n < 0)
+		return -errno;
+	answer[n] = '\0';
+	return parse_answer(answer, instance);
+}
+
+int pmof_connect(const struct pmof_connect_args *args, int *instance)
+{
+	struct options o = { .len = 0 };
+	int fd, ret;
+
+	if (args->size < sizeof(*args))
+		return -EINVAL;
+	build_options(&o, args);
+	if (o.error)
+		return o.error;
+	fd = open(PMOF_CONTROL_PATH, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = ask(fd, &o, instance);
+	close(fd);
+	return ret;
+}
+
+int pmof_disconnect(int instance)
+{
+	char path[PMOF_PATH_MAX];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), PMOF_SYSFS_CLASS "/pmof%d/disconnect", instance);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ENODEV : -errno;
+	ret = write(fd, "1", 1) == 1 ? 0 : -errno;
+	close(fd);
+	return ret;
+}

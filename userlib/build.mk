@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# libpmof: static and shared library, header, pkg-config file, libpmof(3).
+# Included by the top Makefile.
+
+LIBPMOF_SO := libpmof.so.1
+LIBPMOF_REAL := $(LIBPMOF_SO).0.0
+
+LIBPMOF_SRC := $(wildcard userlib/*.c)
+LIBPMOF_HDR := userlib/libpmof.h uapi/pmof.h
+LIBPMOF_OBJ := $(LIBPMOF_SRC:userlib/%.c=$(USER_BUILD)/userlib/%.o)
+LIBPMOF_PIC := $(LIBPMOF_SRC:userlib/%.c=$(USER_BUILD)/userlib/%.pic.o)
+LIBPMOF_A := $(USER_BUILD)/libpmof.a
+LIBPMOF_MAN := $(USER_BUILD)/man/libpmof.3
+
+USER_TARGETS += $(LIBPMOF_A) $(USER_BUILD)/libpmof.so $(USER_BUILD)/pmof.pc $(LIBPMOF_MAN)
+
+SCDOC ?= scdoc
+
+$(USER_BUILD)/userlib/%.o: userlib/%.c Makefile userlib/build.mk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PMOF_CFLAGS) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+
+$(USER_BUILD)/userlib/%.pic.o: userlib/%.c Makefile userlib/build.mk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PMOF_CFLAGS) $(CFLAGS) $(CPPFLAGS) -fPIC -MMD -MP -c -o $@ $<
+
+$(LIBPMOF_A): $(LIBPMOF_OBJ)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(USER_BUILD)/$(LIBPMOF_REAL): $(LIBPMOF_PIC) userlib/libpmof.map
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIBPMOF_SO) -Wl,-z,defs \
+		-Wl,--version-script=userlib/libpmof.map -o $@ $(LIBPMOF_PIC)
+
+$(USER_BUILD)/libpmof.so: $(USER_BUILD)/$(LIBPMOF_REAL)
+	$(Q)ln -sf $(LIBPMOF_REAL) $(USER_BUILD)/$(LIBPMOF_SO)
+	$(Q)ln -sf $(LIBPMOF_SO) $@
+
+# Depends on PREFIX and LIBDIR, which are of one invocation: always made anew.
+$(USER_BUILD)/pmof.pc: userlib/pmof.pc.in FORCE
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@VERSION@|$(VERSION)|' $< >$@
+
+$(USER_BUILD)/man/%: userlib/man/%.scd
+	@mkdir -p $(@D)
+	$(Q)$(SCDOC) <$< >$@.tmp && mv $@.tmp $@
+
+install-lib: $(LIBPMOF_A) $(USER_BUILD)/libpmof.so $(USER_BUILD)/pmof.pc $(LIBPMOF_MAN)
+	$(Q)install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig \
+		$(DESTDIR)$(PREFIX)/share/man/man3
+	$(Q)install -m 644 $(LIBPMOF_HDR) $(DESTDIR)$(PREFIX)/include/
+	$(Q)install -m 644 $(LIBPMOF_A) $(DESTDIR)$(LIBDIR)/
+	$(Q)install -m 755 $(USER_BUILD)/$(LIBPMOF_REAL) $(DESTDIR)$(LIBDIR)/
+	$(Q)ln -sf $(LIBPMOF_REAL) $(DESTDIR)$(LIBDIR)/$(LIBPMOF_SO)
+	$(Q)ln -sf $(LIBPMOF_SO) $(DESTDIR)$(LIBDIR)/libpmof.so
+	$(Q)install -m 644 $(USER_BUILD)/pmof.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
+	$(Q)install -m 644 $(LIBPMOF_MAN) $(DESTDIR)$(PREFIX)/share/man/man3/
+
+-include $(LIBPMOF_OBJ:.o=.d) $(LIBPMOF_PIC:.o=.d)
+
+.PHONY: install-lib FORCE
