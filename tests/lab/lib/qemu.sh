@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2054,SC2154 # the files share variables
+#
+# QEMU: which accelerator, the command line of each VM, start and kill.
+
+declare -A vm_pid vm_boot vm_state
+
+# A usable /dev/kvm is not proof: boot a kernel with it once, and look for the
+# token that init sends through QEMU's debug exit. Remembered until the host
+# reboots.
+choose_accel() {
+	local verdict
+	accel=(-accel tcg,thread=multi -cpu max)
+	accel_name=TCG
+	[[ ${PMOF_LAB_ACCEL:-} != tcg && -w /dev/kvm ]] || return 0
+	verdict=$cache/lab/kvm-$(</proc/sys/kernel/random/boot_id)
+	if [[ ! -f $verdict ]]; then
+		say "trying KVM (once)"
+		rm -f "$cache"/lab/kvm-*
+		if (kvm_boots) 2>/dev/null; then echo yes; else echo no; fi >"$verdict"
+	fi
+	[[ $(<"$verdict") == yes ]] || return 0
+	accel=(-accel kvm -cpu host)
+	accel_name=KVM
+}
+
+kvm_boots() {
+	local pid status tries=150 log=$private/kvm.log
+	setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config \
+		-display none -no-reboot -machine q35 -accel kvm -cpu host -m 1G \
+		-kernel "$image" -initrd "$private/initrd" \
+		-append "panic=-1 LAB_TRIAL=1" \
+		-device isa-debug-exit,iobase=0xf4,iosize=0x04 \
+		>"$log" 2>&1 </dev/null &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null && ((tries-- > 0)) &&
+		! grep -q 'internal error' "$log"; do
+		nap 0.1
+	done
+	kill -KILL "$pid" 2>/dev/null || true
+	wait "$pid" && status=0 || status=$?
+	# The token 42 leaves QEMU as 42 * 2 + 1.
+	((status == 85))
+}
+
+# bytes SIZE: 512M and the like as a number.
+bytes() {
+	numfmt --from=iec "$1" 2>/dev/null || usage_error "not a size: $1"
+}
+
+prepare_nvdimm() {
+	nvdimm=${opt_nvdimm:-$private/nvdimm}
+	if [[ -e $nvdimm ]]; then
+		nvdimm_size=$(stat -Lc %s "$nvdimm")
+		[[ -z $opt_size ]] || (($(bytes "$opt_size") == nvdimm_size)) ||
+			usage_error "$nvdimm has $nvdimm_size bytes, not $opt_size"
+	else
+		nvdimm_size=$(bytes "${opt_size:-512M}")
+		truncate -s "$nvdimm_size" "$nvdimm"
+	fi
+	((nvdimm_size >= 16777216)) || usage_error "an nvdimm has at least 16M"
+	memory=$(bytes "$opt_memory")
+}
+
+# net_args VM PEER NUMBER: one end of a datagram wire. Datagrams need no
+# connection: either end may die and come back.
+net_args() {
+	args+=(-netdev "dgram,id=n$3,local.type=unix,local.path=$private/$1-$2,remote.type=unix,remote.path=$private/$2-$1"
+		-device "virtio-net-pci,netdev=n$3,host_mtu=9000,mac=52:54:00:77:$(mac_tail "$1" "$3"),romfile=")
+}
+
+mac_tail() {
+	case $1 in
+	server) printf '01:%02x' "$2" ;;
+	client*) printf '02:%02x' "${1#client}" ;;
+	esac
+}
+
+share_args() {
+	args+=(-fsdev "local,id=$1,path=$2,security_model=none,multidevs=remap$3"
+		-device "virtio-9p-pci,fsdev=$1,mount_tag=$1")
+}
+
+server_args() {
+	local i
+	args+=(-machine "q35,nvdimm=on,nvdimm-persistence=$opt_domain"
+		-m "size=$((memory >> 20))M,slots=2,maxmem=$(((memory + nvdimm_size + 0x3fffffff) / 0x40000000 + 1))G"
+		-object "memory-backend-file,id=m1,share=on,mem-path=$nvdimm,size=$nvdimm_size"
+		-device nvdimm,id=n1,memdev=m1)
+	for ((i = 1; i <= clients; i++)); do
+		net_args server "client$i" "$i"
+	done
+}
+
+client_args() {
+	args+=(-machine q35 -m "$((memory >> 20))M")
+	net_args "$1" server 0
+}
+
+console_args() {
+	args+=(-chardev "file,id=con,path=$run/$1.console,append=on" -serial chardev:con)
+	[[ -n $opt_shell ]] || return 0
+	args+=(-chardev "socket,id=tty,path=$private/$1.tty,server=on,wait=off"
+		-serial chardev:tty)
+}
+
+# Level 5 puts warnings and their traces, no more, on the (slow) console.
+kernel_line() {
+	local words="console=ttyS0 loglevel=5 panic=-1 oops=panic nokaslr mitigations=off"
+	words+=" random.trust_cpu=on audit=0 apparmor=0 net.ifnames=0"
+	words+=" tsc=reliable no_timer_check cryptomgr.notests"
+	words+=" rcupdate.rcu_cpu_stall_timeout=60 watchdog_thresh=30"
+	words+=" sysctl.kernel.hung_task_timeout_secs=120"
+	words+=" LAB_ROLE=${1%%[0-9]*} LAB_VM=$1 LAB_BOOT=${vm_boot[$1]}"
+	words+=" LAB_CLIENTS=$clients LAB_DOMAIN=$opt_domain"
+	[[ $1 == server ]] || words+=" LAB_CLIENT_INDEX=${1#client}"
+	[[ -z $opt_shell ]] || words="console=ttyS1 $words LAB_SHELL=1$(pane_size)"
+	echo "$words${PMOF_LAB_APPEND:+ $PMOF_LAB_APPEND}"
+}
+
+# What one of the console panes will have of this terminal.
+pane_size() {
+	local rows cols
+	read -r rows cols < <(stty size)
+	echo " LAB_ROWS=$(((rows - 1) / ${#vms[@]} - 1)) LAB_COLS=$cols"
+}
+
+# start_vm VM: must run in the lab's own shell, so that the parent-death signal
+# and wait work.
+start_vm() {
+	local vm=$1
+	vm_boot[$vm]=$((${vm_boot[$vm]:-0} + 1))
+	args=(-name "$vm" -nodefaults -no-user-config -display none -no-reboot
+		"${accel[@]}" -smp "$opt_cpus"
+		-kernel "$kernel" -initrd "$private/initrd"
+		-append "$(kernel_line "$vm")")
+	if [[ $vm == server ]]; then server_args; else client_args "$vm"; fi
+	share_args ctl "$run/ctl" ""
+	share_args host "$share" ""
+	share_args toolbox "$base/toolbox" ",readonly=on"
+	if [[ -n $opt_shell ]]; then
+		mkdir -p "$stage"
+		share_args stage "$stage" ",readonly=on"
+	fi
+	console_args "$vm"
+	printf '%q ' qemu-system-x86_64 "${args[@]}" >"$run/$vm.cmdline"
+	setpriv --pdeathsig KILL qemu-system-x86_64 "${args[@]}" \
+		>>"$run/$vm.qemu" 2>&1 </dev/null &
+	vm_pid[$vm]=$!
+	vm_state[$vm]=running
+}
+
+# kill_vm VM: hard, and wait until it is gone.
+kill_vm() {
+	local pid=${vm_pid[$1]:-}
+	[[ -n $pid ]] || return 0
+	kill -KILL "$pid" 2>/dev/null || true
+	wait "$pid" 2>/dev/null || true
+	unset "vm_pid[$1]"
+}
