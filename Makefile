@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# pmof: Persistent Memory over Fabrics. `make help` lists the targets.
+
+VERSION := 0.1.0
+
+# Which kernel the modules are for: KDIR= names a header directory, KVER= a
+# release; by default the running kernel if its headers are installed, else the
+# lab's (fetched into the cache when first needed).
+KVER ?=
+LAB_KERNELS := 6.1 6.12
+LAB_DEFAULT := 6.12
+
+ifdef KDIR
+  override KDIR := $(abspath $(KDIR))
+else ifneq ($(filter $(KVER),$(LAB_KERNELS)),)
+  KDIR = $(shell scripts/kernel kdir $(KVER))
+else ifneq ($(KVER),)
+  KDIR := /lib/modules/$(KVER)/build
+else ifneq ($(wildcard /lib/modules/$(shell uname -r)/build),)
+  KDIR := /lib/modules/$(shell uname -r)/build
+else
+  KDIR = $(shell scripts/kernel kdir $(LAB_DEFAULT))
+endif
+
+BUILD ?= build
+USER_BUILD := $(BUILD)/user
+PREFIX ?= /usr
+DESTDIR ?=
+LIBDIR ?= $(PREFIX)/lib/$(shell $(CC) -print-multiarch 2>/dev/null)
+CFLAGS ?= -O2 -g
+PMOF_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
+	-D_GNU_SOURCE -Iuapi -Iuserlib -DPMOF_VERSION='"$(VERSION)"'
+Q := $(if $(V),,@)
+
+.DEFAULT_GOAL := all
+
+all: modules user ## build the modules and user space (default)
+
+include userlib/build.mk
+include tools/build.mk
+include tests/build.mk
+
+# --- kernel modules ----------------------------------------------------------
+# Each kernel has a build tree of its own, made of links to the sources.
+
+# Expanded in recipes only, so that nothing is fetched for `make help`.
+release = $(shell $(MAKE) -s --no-print-directory -C $(KDIR) kernelrelease 2>/dev/null)
+
+modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel
+	$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(if $(V),V=1) $(MODFLAGS)
+
+user: $(USER_TARGETS) ## build libpmof, the pmof command and the man pages
+
+# --- install -----------------------------------------------------------------
+
+install: install-modules install-user ## install all of it; DESTDIR=, PREFIX=, KVER=, KDIR=
+
+install-modules: modules ## install the modules under updates/
+	$(Q)scripts/build-modules --install "$(KDIR)" "$(abspath $(BUILD))" "$(DESTDIR)"
+
+install-user: user install-lib install-tools ## install libraries, header, command, man pages, udev rules
+
+# --- people ------------------------------------------------------------------
+
+deps: ## install the Debian packages that the build needs
+	scripts/deps build
+
+clean: ## remove what was built (not the cache of kernels)
+	rm -rf $(BUILD)
+
+help: ## show this
+	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sort | \
+		awk -F':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
+
+.PHONY: all modules user install install-modules install-user deps clean help

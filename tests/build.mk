@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests: host unit tests, programs for the VMs, the targets that run them.
+# Included by the top Makefile.
+
+TEST_BUILD := $(BUILD)/tests
+CLANG_TIDY ?= clang-tidy
+
+# kselftest_harness.h is not in a package by itself: a link to where it was unpacked.
+KSELFTEST := $(TEST_BUILD)/kselftest
+
+$(KSELFTEST):
+	@mkdir -p $(@D)
+	$(Q)dir=$$(scripts/kernel srcfiles) && ln -sfn "$$dir/tools/testing/selftests" $@
+
+TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
+	-Wno-nonnull -D_GNU_SOURCE -isystem $(KSELFTEST)
+
+# --- unit tests: the pure files, compiled for user space ---------------------
+
+UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
+UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
+UNIT_PURE := kmod/common/wire.c kmod/common/range.c kmod/client/options.c \
+	tools/parse.c tools/bench_stats.c
+UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
+	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+UNIT_OBJ := $(UNIT_PURE:%.c=$(TEST_BUILD)/unit/pure/%.o)
+
+$(UNIT_OBJ): $(TEST_BUILD)/unit/pure/%.o: %.c tests/build.mk | $(KSELFTEST)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(UNIT_TESTS:%=$(TEST_BUILD)/unit/test_%.o): $(TEST_BUILD)/unit/%.o: tests/unit/%.c tests/build.mk | $(KSELFTEST)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(UNIT_PROGRAMS): $(TEST_BUILD)/unit/%: $(TEST_BUILD)/unit/test_%.o $(UNIT_OBJ)
+	$(Q)$(CC) $(UNIT_CFLAGS) -o $@ $^
+
+# --- programs that run in the client VM -------------------------------------
+
+VM_TESTS := $(patsubst tests/vm/%.c,%,$(wildcard tests/vm/*.c))
+VM_PROGRAMS := $(VM_TESTS:%=$(TEST_BUILD)/vm/%)
+
+$(VM_PROGRAMS): $(TEST_BUILD)/vm/%: tests/vm/%.c tests/build.mk | $(KSELFTEST)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) -O2 $(if $(VM_SRC),,-MMD -MP -MF $@.d) -o $@ $< $(VM_SRC) -lpthread $(VM_LIBS)
+
+# The hostile client speaks the wire protocol by itself.
+$(TEST_BUILD)/vm/hostile: VM_SRC := kmod/common/wire.c kmod/common/range.c
+$(TEST_BUILD)/vm/hostile: VM_LIBS := -lrdmacm -libverbs
+$(TEST_BUILD)/vm/hostile: TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
+$(TEST_BUILD)/vm/hostile: tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c kmod/common/wire.h
+
+tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
+
+# --- what people and machines call -------------------------------------------
+
+check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (about 20 minutes)
+	@BUILD="$(BUILD)" tests/run unit lab vm
+
+check-long: ## check, with the long variants of the VM suites
+	@BUILD="$(BUILD)" tests/run --long unit lab vm
+
+check-unit: ## run the host unit tests (seconds)
+	@BUILD="$(BUILD)" tests/run unit
+
+check-lab: ## run the lab's own test
+	@BUILD="$(BUILD)" tests/run lab
+
+check-vm: ## run the VM suites; KVER=6.1|6.12, SUITE= select
+	@BUILD="$(BUILD)" tests/run $(KVER:%=--kernel %) $(SUITE:%=--suite %) vm
+
+check-mutants: ## prove that the unit tests notice mistakes
+	@BUILD="$(BUILD)" tests/unit/mutate
+
+lint: ## run the checkers on everything; exit non-zero on any finding
+	@BUILD="$(BUILD)" scripts/lint
+
+demo: ## show it: two VMs, a file put, persisted, crashed, got back
+	@BUILD="$(BUILD)" tests/demo/demo
+
+-include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
+	$(VM_PROGRAMS:%=%.d)
+
+.PHONY: tests check check-long check-unit check-lab check-vm check-mutants lint demo

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The option string of /dev/pmof-control. */
+#include "../../kmod/client/options.h"
+#include "../../uapi/pmof.h"
+#include "unit.h"
+
+static struct pmof_options opt;
+static const char *why;
+
+static int parse(const char *text)
+{
+	char *buf = tight(text, strlen(text) + 1);
+	int rc = pmof_options_parse(buf, &opt, &why);
+
+	free(buf);
+	return rc;
+}
+
+/* With the two required ones in front. */
+static int parse_more(const char *text)
+{
+	char buf[512];
+
+	snprintf(buf, sizeof(buf), "addr=10.0.0.1,name=data,%s", text);
+	return parse(buf);
+}
+
+TEST(defaults)
+{
+	ASSERT_EQ(0, parse("addr=10.0.0.1,name=data"));
+	EXPECT_EQ(NULL, why);
+	EXPECT_STREQ("10.0.0.1", opt.addr);
+	EXPECT_STREQ("data", opt.name);
+	EXPECT_STREQ("", opt.id);
+	EXPECT_EQ(20049, opt.port);
+	EXPECT_EQ(0, opt.queues);
+	EXPECT_EQ(128, opt.depth);
+	EXPECT_EQ(PMOF_METHOD_AUTO, opt.method);
+	EXPECT_FALSE(opt.read_only);
+}
+
+TEST(all_options)
+{
+	ASSERT_EQ(0, parse("read_only=1,id=me,persist=read,depth=4,queues=128,name=n,port=65535,"
+			   "addr=fd77::1\n"));
+	EXPECT_STREQ("fd77::1", opt.addr);
+	EXPECT_STREQ("n", opt.name);
+	EXPECT_STREQ("me", opt.id);
+	EXPECT_EQ(65535, opt.port);
+	EXPECT_EQ(128, opt.queues);
+	EXPECT_EQ(4, opt.depth);
+	EXPECT_EQ(PMOF_METHOD_READ, opt.method);
+	EXPECT_TRUE(opt.read_only);
+	ASSERT_EQ(0, parse_more("persist=assist,read_only=0,depth=1024,queues=1,port=1"));
+	EXPECT_EQ(PMOF_METHOD_ASSIST, opt.method);
+	EXPECT_FALSE(opt.read_only);
+	EXPECT_EQ(1024, opt.depth);
+	ASSERT_EQ(0, parse_more("persist=auto"));
+	EXPECT_EQ(PMOF_METHOD_AUTO, opt.method);
+}
+
+TEST(bad_values)
+{
+	static const char *const bad[] = {
+		"queues=0", "queues=129", "queues=", "queues=-1", "queues=1x", "queues=0x10",
+		"queues= 1", "queues=65537", "queues=18446744073709551617", "depth=3",
+		"depth=1025", "depth=", "port=0", "port=65536", "port=abc", "port=",
+		"persist=", "persist=rpc", "persist=READ", "persist=read ", "read_only=2",
+		"read_only=", "read_only=yes", "id=", "id=.x", "id=a/b", "id=a b",
+		"id=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "unknown=1", "=", "=1", "queues",
+		"", ",", "queues=1,,depth=8", "queues=1,", "Queues=1", " queues=1",
+		"queues=1 ,depth=8", "addr=10.0.0.2", "name=other",
+		"queues=1,queues=1", "id=a=b",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EINVAL, parse_more(bad[i])) TH_LOG("'%s'", bad[i]);
+		EXPECT_TRUE(why && *why) TH_LOG("'%s' has no reason", bad[i]);
+	}
+}
+
+TEST(required)
+{
+	EXPECT_EQ(-EINVAL, parse(""));
+	EXPECT_EQ(-EINVAL, parse("\n"));
+	EXPECT_EQ(-EINVAL, parse("name=data"));
+	EXPECT_EQ(-EINVAL, parse("addr=10.0.0.1"));
+	EXPECT_EQ(-EINVAL, parse("addr=,name=data"));
+	EXPECT_EQ(-EINVAL, parse("addr=10.0.0.1,name="));
+}
+
+/* One character below, at and above the room for it. */
+TEST(lengths)
+{
+	char text[300], word[100];
+
+	memset(word, 'a', sizeof(word));
+	snprintf(text, sizeof(text), "addr=%.63s,name=n", word);
+	EXPECT_EQ(0, parse(text));
+	EXPECT_EQ(63, strlen(opt.addr));
+	snprintf(text, sizeof(text), "addr=%.64s,name=n", word);
+	EXPECT_EQ(-EINVAL, parse(text));
+	snprintf(text, sizeof(text), "addr=a,name=%.63s", word);
+	EXPECT_EQ(0, parse(text));
+	EXPECT_EQ(63, strlen(opt.name));
+	snprintf(text, sizeof(text), "addr=a,name=%.64s", word);
+	EXPECT_EQ(-EINVAL, parse(text));
+	snprintf(text, sizeof(text), "addr=a,name=n,id=%.31s", word);
+	EXPECT_EQ(0, parse(text));
+	EXPECT_EQ(31, strlen(opt.id));
+	snprintf(text, sizeof(text), "addr=a,name=n,id=%.32s", word);
+	EXPECT_EQ(-EINVAL, parse(text));
+}
+
+TEST(one_newline_only)
+{
+	EXPECT_EQ(0, parse("addr=a,name=n\n"));
+	EXPECT_STREQ("n", opt.name);
+	EXPECT_EQ(-EINVAL, parse("addr=a,name=n\n\n"));
+	EXPECT_EQ(-EINVAL, parse("addr=a,name=n\nqueues=1"));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer that breaks every rule of docs/protocol.md. Each breach is rejected,
+ * answered with a status, or ends its own session; meanwhile the kernel
+ * client's connection keeps working and the medium keeps its content, which
+ * the window fixture checks behind every test.
+ */
+#include <sys/wait.h>
+
+#include "wireclient.h"
+#include "window.h"
+
+/* --- connection requests -------------------------------------------------- */
+
+static struct pmof_wire_connect good_connect(void)
+{
+	struct pmof_connect c = { .queue_depth = WC_DEPTH, .client_id = "hostile" };
+	struct pmof_wire_connect w;
+
+	pmof_put_connect(&w, &c);
+	return w;
+}
+
+static int try_connect(const void *data, size_t len)
+{
+	struct wc_queue q;
+	int rc = wc_connect_raw(&q, data, len, true);
+
+	wc_close(&q);
+	return rc;
+}
+
+TEST_F(window, a_good_session_first)
+{
+	struct wc_session s;
+
+	ASSERT_EQ(0, wc_open(&s, 0));
+	EXPECT_EQ(self->info.ns_size, s.login.ns_size);
+	EXPECT_EQ(self->info.generation, s.login.generation);
+	EXPECT_EQ(self->info.segment_size, s.login.segment_size);
+	wc_close_session(&s);
+}
+
+TEST_F(window, connect_truncated)
+{
+	struct pmof_wire_connect w = good_connect();
+
+	EXPECT_EQ(PMOF_SC_MAGIC, try_connect(NULL, 0));
+	EXPECT_EQ(PMOF_SC_MAGIC, try_connect(&w, 3));
+	/* The connection manager pads with zeros: what is cut off reads as 0. */
+	EXPECT_EQ(PMOF_SC_VERSION, try_connect(&w, 4));
+	EXPECT_EQ(PMOF_SC_INVALID, try_connect(&w, 8));
+	EXPECT_EQ(PMOF_SC_INVALID, try_connect(&w, 24));
+}
+
+TEST_F(window, connect_wrong_fields)
+{
+	struct pmof_wire_connect w;
+
+#define REJECTED(status, change) do {				\
+		w = good_connect();				\
+		change;						\
+		EXPECT_EQ(status, try_connect(&w, sizeof(w)))	\
+			TH_LOG("%s", #change);			\
+	} while (0)
+	REJECTED(PMOF_SC_MAGIC, w.magic = 0);
+	REJECTED(PMOF_SC_MAGIC, w.magic ^= 0x80000000);
+	REJECTED(PMOF_SC_VERSION, w.version = 0);
+	REJECTED(PMOF_SC_VERSION, w.version = PMOF_WIRE_VERSION + 1);
+	REJECTED(PMOF_SC_VERSION, w.version = 0xffff);
+	REJECTED(PMOF_SC_INVALID, w.queue_depth = 0);
+	REJECTED(PMOF_SC_INVALID, w.queue_depth = PMOF_MAX_DEPTH + 1);
+	REJECTED(PMOF_SC_INVALID, w.queue_depth = 0xffff);
+	REJECTED(PMOF_SC_INVALID, w.queue_id = 1);
+	REJECTED(PMOF_SC_INVALID, w.queue_id = PMOF_MAX_QUEUES + 1; w.session_id = 1);
+	REJECTED(PMOF_SC_INVALID, w.queue_id = 0xffff; w.session_id = 1);
+	REJECTED(PMOF_SC_INVALID, w.session_id = 1);
+	REJECTED(PMOF_SC_INVALID, w.reserved16 = 1);
+	REJECTED(PMOF_SC_INVALID, w.reserved32 = 0x80000000);
+	REJECTED(PMOF_SC_INVALID, w.client_id[0] = 0);
+	REJECTED(PMOF_SC_INVALID, w.client_id[0] = '/');
+	REJECTED(PMOF_SC_INVALID, memset(w.client_id, 'a', sizeof(w.client_id)));
+	REJECTED(PMOF_SC_NO_SESSION, w.queue_id = 1; w.session_id = 1);
+	REJECTED(PMOF_SC_NO_SESSION, w.queue_id = 128; w.session_id = ~0ULL);
+#undef REJECTED
+}
+
+TEST_F(window, io_queue_where_it_does_not_belong)
+{
+	struct pmof_connect c = { .queue_id = 1, .queue_depth = 4, .client_id = "somebody-else" };
+	struct pmof_wire_connect w;
+	struct wc_session s;
+	struct wc_queue q;
+
+	ASSERT_EQ(0, wc_open(&s, 0));
+	EXPECT_EQ(PMOF_SC_BUSY, wc_connect(&q, 1, s.login.session_id));
+	wc_close(&q);
+	EXPECT_EQ(PMOF_SC_INVALID, wc_connect(&q, s.login.nr_queues + 1, s.login.session_id));
+	wc_close(&q);
+	EXPECT_EQ(PMOF_SC_NO_SESSION, wc_connect(&q, 2, s.login.session_id ^ 1));
+	wc_close(&q);
+	c.session_id = s.login.session_id;
+	pmof_put_connect(&w, &c);
+	EXPECT_EQ(PMOF_SC_NO_SESSION, try_connect(&w, sizeof(w)));
+	/* The session has not suffered. */
+	EXPECT_EQ(0, wc_connect(&q, 2, s.login.session_id));
+	wc_close(&q);
+	wc_close_session(&s);
+	usleep(300000);
+	EXPECT_EQ(PMOF_SC_NO_SESSION, wc_connect(&q, 1, s.login.session_id));
+	wc_close(&q);
+}
+
+/* --- the admin queue ------------------------------------------------------- */
+
+/* One message as the first on a new admin queue. */
+static int first_message(const void *msg, size_t len)
+{
+	struct wc_queue q;
+	int rc = wc_connect(&q, 0, 0);
+
+	if (!rc)
+		rc = wc_call(&q, msg, len);
+	wc_close(&q);
+	return rc;
+}
+
+TEST_F_TIMEOUT(window, login_truncated, 60)
+{
+	struct pmof_wire_login w;
+	size_t len = wc_put_login(&w, "data", 0), n;
+
+	for (n = 0; n < len; n += n < 20 ? 1 : 7) {
+		w.hdr.length = len;
+		EXPECT_EQ(ENDED, first_message(&w, n)) TH_LOG("%zu bytes", n);
+		w.hdr.length = n;
+		EXPECT_EQ(ENDED, first_message(&w, n)) TH_LOG("%zu bytes, length agrees", n);
+	}
+}
+
+TEST_F(window, login_oversized)
+{
+	static const size_t sizes[] = { 105, 112, 4096, 4097, 8000 };
+	char buf[WC_BUF] = { 0 };
+	struct pmof_wire_login *w = (void *)buf;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		wc_put_login(w, "data", 0);
+		w->hdr.length = sizes[i];
+		EXPECT_EQ(ENDED, first_message(buf, sizes[i])) TH_LOG("%zu bytes", sizes[i]);
+	}
+}
+
+TEST_F(window, login_wrong_fields)
+{
+	struct pmof_wire_login w;
+
+#define ENDS(change) do {						\
+		wc_put_login(&w, "data", 0);				\
+		change;							\
+		EXPECT_EQ(ENDED, first_message(&w, sizeof(w)))		\
+			TH_LOG("%s", #change);				\
+	} while (0)
+	ENDS(w.hdr.flags = 1);
+	ENDS(w.hdr.status = 1);
+	ENDS(w.hdr.reserved = 1);
+	ENDS(w.hdr.length = 0xffffffff);
+	ENDS(w.hdr.length = 103);
+	ENDS(w.hdr.opcode |= PMOF_MSG_REPLY);
+	ENDS(w.nr_queues = 0);
+	ENDS(w.nr_queues = PMOF_MAX_QUEUES + 1);
+	ENDS(w.nr_queues = 0xffff);
+	ENDS(w.flags = 2);
+	ENDS(w.flags = 0x80000000);
+	ENDS(w.name[0] = 0);
+	ENDS(memcpy(w.name, "../x", 4));
+	ENDS(memset(w.name, 'a', sizeof(w.name)));
+#undef ENDS
+}
+
+/* An opcode that the queue does not take: refused or ended, never obeyed. */
+static bool refused(int rc)
+{
+	return rc == ENDED || rc == PMOF_SC_UNSUPPORTED;
+}
+
+TEST_F(window, opcodes_that_the_admin_queue_does_not_take)
+{
+	static const u8 opcodes[] = { 0x00, 0x04, 0x0f, PMOF_MSG_PERSIST, 0x11, 0x7f };
+	struct pmof_wire_hdr h;
+	struct wc_session s;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		pmof_put_hdr(&h, opcodes[i], 1, sizeof(h), 0);
+		EXPECT_TRUE(refused(first_message(&h, sizeof(h)))) TH_LOG("%#x", opcodes[i]);
+		ASSERT_EQ(0, wc_login(&s, 0));
+		EXPECT_TRUE(refused(wc_call(&s.admin, &h, sizeof(h)))) TH_LOG("%#x", opcodes[i]);
+		wc_close_session(&s);
+	}
+}
+
+TEST_F(window, requests_before_the_login)
+{
+	struct pmof_wire_get_segments g;
+	struct pmof_wire_hdr h;
+
+	pmof_put_get_segments(&g, 1, 0, 1);
+	EXPECT_EQ(ENDED, first_message(&g, sizeof(g)));
+	pmof_put_hdr(&h, PMOF_MSG_GET_STATS, 1, sizeof(h), 0);
+	EXPECT_EQ(ENDED, first_message(&h, sizeof(h)));
+}
+
+TEST_F(window, second_login)
+{
+	struct pmof_wire_login w;
+	struct wc_session s;
+
+	ASSERT_EQ(0, wc_open(&s, 0));
+	EXPECT_EQ(ENDED, wc_call(&s.admin, &w, wc_put_login(&w, "data", 0)));
+	EXPECT_TRUE(wc_ends(&s.io, 5000));
+	wc_close_session(&s);
+}
+
+/* A request that is well formed and cannot be done: a status, and on it goes. */
+TEST_F(window, login_to_no_namespace)
+{
+	struct pmof_wire_login w;
+	struct wc_queue q;
+
+	ASSERT_EQ(0, wc_connect(&q, 0, 0));
+	EXPECT_EQ(PMOF_SC_NO_NAMESPACE, wc_call(&q, &w, wc_put_login(&w, "nothing", 0)));
+	EXPECT_EQ(0, wc_call(&q, &w, wc_put_login(&w, vm_env("PMOF_NS", "data"), 0)));
+	wc_close(&q);
+}
+
+TEST_F(window, segments_out_of_range)
+{
+	struct wc_session s;
+	struct pmof_wire_get_segments g;
+	u32 nr, i;
+
+	ASSERT_EQ(0, wc_login(&s, 0));
+	nr = s.login.nr_segments;
+	const struct { u32 first, count; } bad[] = {
+		{ 0, 0 }, { nr, 1 }, { 0, nr + 1 }, { nr - 1, 2 }, { 1, ~0U }, { ~0U, 1 },
+		{ ~0U, ~0U }, { 0x80000000, 0x80000000 },
+	};
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(PMOF_SC_RANGE, wc_call(&s.admin, &g,
+						 pmof_put_get_segments(&g, 1, bad[i].first,
+								       bad[i].count)))
+			TH_LOG("case %u", i);
+	EXPECT_EQ(0, wc_call(&s.admin, &g, pmof_put_get_segments(&g, 1, nr - 1, 1)));
+	wc_close_session(&s);
+}
+
+TEST_F(window, segments_malformed)
+{
+	char buf[64] = { 0 };
+	struct pmof_wire_get_segments *g = (void *)buf;
+	struct wc_session s;
+	size_t n;
+
+	for (n = 16; n <= 40; n += 4) {
+		if (n == sizeof(*g))
+			continue;
+		ASSERT_EQ(0, wc_login(&s, 0));
+		pmof_put_get_segments(g, 1, 0, 1);
+		g->hdr.length = n;
+		EXPECT_EQ(ENDED, wc_call(&s.admin, g, n)) TH_LOG("%zu bytes", n);
+		wc_close_session(&s);
+	}
+}
+
+/* More than the depth at once, and nobody reads the replies in between. */
+TEST_F(window, admin_flood)
+{
+	struct pmof_wire_hdr h;
+	struct wc_session s;
+	int i;
+
+	ASSERT_EQ(0, wc_login(&s, 0));
+	pmof_put_hdr(&h, PMOF_MSG_GET_STATS, 1, sizeof(h), 0);
+	memcpy(wc_out(&s.admin), &h, sizeof(h));
+	for (i = 0; i < 60; i++)
+		if (wc_post(&s.admin, IBV_WR_SEND, sizeof(h), 0, 0))
+			break;
+	usleep(500000);
+	wc_close_session(&s);
+}
+
+TEST_F_TIMEOUT(window, no_login_at_all, 30)
+{
+	struct wc_queue q;
+
+	ASSERT_EQ(0, wc_connect(&q, 0, 0));
+	EXPECT_FALSE(wc_ends(&q, 3000));
+	EXPECT_TRUE(wc_ends(&q, 15000)) TH_LOG("not logged in, and still there");
+	wc_close(&q);
+}
+
+/* --- I/O queues ------------------------------------------------------------ */
+
+TEST_F(window, persist_out_of_bounds)
+{
+	u64 size = self->info.ns_size;
+	const struct pmof_range bad[] = {
+		{ size, 1 }, { 0, size + 1 }, { size + 1, 0 }, { 1, ~0ULL }, { ~0ULL, 1 },
+		{ ~0ULL, ~0ULL }, { ~0ULL - 63, 64 }, { 1ULL << 63, 1ULL << 63 },
+		{ size - 63, 64 },
+	};
+	struct pmof_range range[PMOF_MAX_RANGES];
+	char buf[PMOF_IO_MSG_SIZE];
+	struct wc_session s;
+	size_t i, k;
+
+	ASSERT_EQ(0, wc_open(&s, 0));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(PMOF_SC_RANGE,
+			  wc_call(&s.io, buf, pmof_put_persist((void *)buf, 1, &bad[i], 1)))
+			TH_LOG("case %zu", i);
+		/* The same behind fifteen good ones. */
+		for (k = 0; k < PMOF_MAX_RANGES - 1; k++)
+			range[k] = (struct pmof_range){ k * 4096, 64 };
+		range[k] = bad[i];
+		EXPECT_EQ(PMOF_SC_RANGE,
+			  wc_call(&s.io, buf, pmof_put_persist((void *)buf, 1, range,
+							       PMOF_MAX_RANGES)));
+	}
+	range[0] = (struct pmof_range){ 0, 64 };
+	EXPECT_EQ(0, wc_call(&s.io, buf, pmof_put_persist((void *)buf, 1, range, 1)));
+	wc_close_session(&s);
+}
+
+TEST_F_TIMEOUT(window, persist_lies, 60)
+{
+	static const u16 counts[] = { 0, 1, 3, 16, 17, 0x1002, 0xffff };
+	struct pmof_range range[PMOF_MAX_RANGES + 1] = { { 0, 64 }, { 4096, 64 } };
+	char buf[1024] = { 0 };
+	struct pmof_wire_persist *w = (void *)buf;
+	struct wc_session s;
+	size_t i, n, len;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		ASSERT_EQ(0, wc_open(&s, 0));
+		len = pmof_put_persist(w, 1, range, 2);
+		w->nr_ranges = counts[i];
+		EXPECT_EQ(ENDED, wc_call(&s.io, buf, len)) TH_LOG("count %u", counts[i]);
+		wc_close_session(&s);
+	}
+	/* Seventeen ranges, and a length that agrees. */
+	ASSERT_EQ(0, wc_open(&s, 0));
+	len = pmof_put_persist(w, 1, range, PMOF_MAX_RANGES + 1);
+	EXPECT_EQ(ENDED, wc_call(&s.io, buf, len));
+	wc_close_session(&s);
+	/* Cut at every 4 bytes, and too long for the buffer. */
+	len = pmof_put_persist(w, 1, range, 2);
+	for (n = 0; n <= 600; n += n < len ? 4 : 200) {
+		if (n == len)
+			continue;
+		ASSERT_EQ(0, wc_open(&s, 0));
+		w->hdr.length = n;
+		EXPECT_EQ(ENDED, wc_call(&s.io, buf, n)) TH_LOG("%zu bytes", n);
+		wc_close_session(&s);
+	}
+}
+
+TEST_F(window, persist_reserved_fields)
+{
+	struct pmof_range range = { 0, 64 };
+	char buf[64];
+	struct pmof_wire_persist *w = (void *)buf;
+	struct wc_session s;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		size_t len = pmof_put_persist(w, 1, &range, 1);
+
+		if (i)
+			w->reserved32 = 1;
+		else
+			w->reserved16 = 1;
+		ASSERT_EQ(0, wc_open(&s, 0));
+		EXPECT_EQ(ENDED, wc_call(&s.io, buf, len));
+		wc_close_session(&s);
+	}
+}
+
+TEST_F(window, opcodes_that_io_queues_do_not_take)
+{
+	static const u8 opcodes[] = { 0x00, PMOF_MSG_LOGIN, PMOF_MSG_GET_SEGMENTS,
+				      PMOF_MSG_GET_STATS, 0x11, 0x7f };
+	struct pmof_wire_login w;
+	struct wc_session s;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		wc_put_login(&w, "data", 0);
+		w.hdr.opcode = opcodes[i];
+		ASSERT_EQ(0, wc_open(&s, 0));
+		EXPECT_TRUE(refused(wc_call(&s.io, &w, sizeof(w)))) TH_LOG("%#x", opcodes[i]);
+		wc_close_session(&s);
+	}
+}
+
+TEST_F(window, messages_of_another_kind)
+{
+	struct pmof_range range = { 0, 64 };
+	struct wc_session s;
+	size_t len;
+	u64 addr;
+	u32 rkey;
+
+	ASSERT_EQ(0, wc_open(&s, 0));
+	len = pmof_put_persist((void *)wc_out(&s.io), 1, &range, 1);
+	ASSERT_EQ(0, wc_post(&s.io, IBV_WR_SEND_WITH_IMM, len, 0, 0));
+	EXPECT_TRUE(wc_ends(&s.io, 5000));
+	wc_close_session(&s);
+	ASSERT_EQ(0, wc_open(&s, 0));
+	rkey = wc_at(&s, WINDOW_OFF, &addr)->rkey;
+	memcpy(wc_out(&s.io), self->before, 64);
+	ASSERT_EQ(0, wc_post(&s.io, IBV_WR_RDMA_WRITE_WITH_IMM, 64, addr, rkey));
+	EXPECT_TRUE(wc_ends(&s.io, 5000));
+	wc_close_session(&s);
+}
+
+/* Far more requests than the depth: each is answered, or the session ends. */
+TEST_F(window, persist_flood)
+{
+	struct pmof_range range = { 0, 64 };
+	struct wc_session s;
+	const void *msg;
+	int i, replies = 0;
+	size_t len;
+
+	ASSERT_EQ(0, wc_open(&s, 0));
+	len = pmof_put_persist((void *)wc_out(&s.io), 1, &range, 1);
+	for (i = 0; i < 200; i++)
+		if (wc_post(&s.io, IBV_WR_SEND, len, 0, 0))
+			break;
+	while (wc_recv(&s.io, &msg, 1500) > 0)
+		replies++;
+	EXPECT_TRUE(s.io.ended || replies == i) TH_LOG("%d of %d replies", replies, i);
+	wc_close_session(&s);
+}
+
+/* The server's replies find no receive: that is this client's problem only. */
+TEST_F(window, client_that_posts_no_receives)
+{
+	struct pmof_connect c = { .queue_id = 1, .queue_depth = 8, .client_id = "hostile" };
+	struct pmof_range range = { 0, 64 };
+	struct pmof_wire_connect w;
+	struct wc_session s;
+	size_t len;
+	int i;
+
+	ASSERT_EQ(0, wc_login(&s, 0));
+	c.session_id = s.login.session_id;
+	pmof_put_connect(&w, &c);
+	ASSERT_EQ(0, wc_connect_raw(&s.io, &w, sizeof(w), false));
+	len = pmof_put_persist((void *)wc_out(&s.io), 1, &range, 1);
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, wc_post(&s.io, IBV_WR_SEND, len, 0, 0));
+	usleep(500000);
+	ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF, self->before, 4096, PMOF_F_PERSIST));
+	wc_close_session(&s);
+}
+
+/* --- memory ---------------------------------------------------------------- */
+
+/* One RDMA request on a session of its own; true if it succeeds. */
+static bool rdma(struct wc_session *s, enum ibv_wr_opcode opcode, u64 addr, u32 rkey, size_t len)
+{
+	memset(wc_out(&s->io), 0xee, len);
+	return !wc_post(&s->io, opcode, len, addr, rkey) &&
+	       wc_completed(&s->io, s->io.sends + 1, 5000) == IBV_WC_SUCCESS;
+}
+
+TEST_F(window, rdma_out_of_bounds)
+{
+	struct pmof_segment_desc seg;
+	struct wc_session s;
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		ASSERT_EQ(0, wc_open(&s, 0));
+		seg = s.seg[s.nr_seg - 1];
+		switch (i) {
+		case 0:	/* crosses the end */
+			EXPECT_FALSE(rdma(&s, IBV_WR_RDMA_WRITE, seg.addr + seg.length - 1,
+					  seg.rkey, 2));
+			break;
+		case 1:	/* before the start */
+			EXPECT_FALSE(rdma(&s, IBV_WR_RDMA_WRITE, s.seg[0].addr - 1, s.seg[0].rkey,
+					  2));
+			break;
+		case 2:	/* far away */
+			EXPECT_FALSE(rdma(&s, IBV_WR_RDMA_WRITE, 0xffff888000000000ULL, seg.rkey,
+					  64));
+			break;
+		case 3:	/* wraps */
+			EXPECT_FALSE(rdma(&s, IBV_WR_RDMA_WRITE, ~0ULL - 7, seg.rkey, 64));
+			break;
+		case 4:	/* no such key */
+			EXPECT_FALSE(rdma(&s, IBV_WR_RDMA_WRITE, seg.addr, seg.rkey ^ 0x5a5a5a00,
+					  64));
+			break;
+		case 5:
+			EXPECT_FALSE(rdma(&s, IBV_WR_RDMA_READ, seg.addr + seg.length, seg.rkey,
+					  1));
+			break;
+		}
+		EXPECT_TRUE(wc_ends(&s.io, 5000));
+		wc_close_session(&s);
+	}
+}
+
+/* Keys belong to a session's protection domain. */
+TEST_F(window, key_of_another_session)
+{
+	struct wc_session a, b;
+	u64 addr;
+	u32 rkey;
+
+	ASSERT_EQ(0, wc_open(&a, 0));
+	ASSERT_EQ(0, wc_open(&b, 0));
+	rkey = wc_at(&a, WINDOW_OFF, &addr)->rkey;
+	EXPECT_TRUE(rdma(&a, IBV_WR_RDMA_READ, addr, rkey, 64));
+	EXPECT_FALSE(rdma(&b, IBV_WR_RDMA_WRITE, addr, rkey, 64));
+	EXPECT_TRUE(rdma(&a, IBV_WR_RDMA_READ, addr, rkey, 64));
+	wc_close_session(&b);
+	wc_close_session(&a);
+}
+
+TEST_F(window, key_of_a_session_that_has_ended)
+{
+	struct wc_session a, b;
+	u64 addr;
+	u32 rkey;
+
+	ASSERT_EQ(0, wc_open(&a, 0));
+	rkey = wc_at(&a, WINDOW_OFF, &addr)->rkey;
+	wc_close_session(&a);
+	usleep(300000);
+	ASSERT_EQ(0, wc_open(&b, 0));
+	if (wc_at(&b, WINDOW_OFF, &addr)->rkey != rkey)
+		EXPECT_FALSE(rdma(&b, IBV_WR_RDMA_WRITE, addr, rkey, 64));
+	wc_close_session(&b);
+}
+
+TEST_F(window, read_only_session_cannot_write)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE,
+						      IBV_WR_ATOMIC_FETCH_AND_ADD };
+	struct wc_session s;
+	size_t i;
+	u64 addr;
+	u32 rkey;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		ASSERT_EQ(0, wc_open(&s, PMOF_LOGIN_F_READ_ONLY));
+		EXPECT_TRUE(s.login.flags & PMOF_LOGIN_R_READ_ONLY);
+		rkey = wc_at(&s, WINDOW_OFF, &addr)->rkey;
+		EXPECT_TRUE(rdma(&s, IBV_WR_RDMA_READ, addr, rkey, 64));
+		EXPECT_FALSE(rdma(&s, opcodes[i], addr, rkey, 8));
+		EXPECT_TRUE(wc_ends(&s.io, 5000));
+		wc_close_session(&s);
+	}
+}
+
+/* --- manners --------------------------------------------------------------- */
+
+TEST_F_TIMEOUT(window, many_half_open_connections, 60)
+{
+	struct wc_queue q[20];
+	int i, n = 0;
+
+	for (i = 0; i < 20; i++)
+		n += !wc_connect(&q[i], 0, 0);
+	EXPECT_EQ(20, n);
+	EXPECT_EQ(0, vm_put(self->fd, WINDOW_OFF, self->before, 4096, PMOF_F_PERSIST));
+	for (i = 0; i < 20; i++)
+		wc_close(&q[i]);
+}
+
+TEST_F_TIMEOUT(window, killed_with_requests_under_way, 60)
+{
+	struct pmof_range range = { 0, 1 << 20 };
+	int i, k, status;
+	pid_t pid;
+
+	for (i = 0; i < 5; i++) {
+		pid = fork();
+		if (!pid) {
+			struct wc_session s;
+			u64 addr;
+
+			if (wc_open(&s, 0))
+				_exit(1);
+			wc_at(&s, WINDOW_OFF, &addr);
+			for (k = 0; k < 50; k++)
+				wc_post(&s.io, IBV_WR_SEND,
+					pmof_put_persist((void *)wc_out(&s.io), 1, &range, 1),
+					0, 0);
+			kill(getpid(), SIGKILL);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status));
+		EXPECT_EQ(0, vm_put(self->fd, WINDOW_OFF, self->before, 4096, PMOF_F_PERSIST));
+	}
+}
+
+/* Good messages with random damage, and plain garbage, in every state. */
+TEST_F_TIMEOUT(window, random_messages, 90)
+{
+	int rounds = atoi(vm_env("PMOF_HOSTILE_ROUNDS", "60")), round, k, n;
+	struct pmof_range range = { WINDOW_OFF, 64 };
+	uint64_t state = 99;
+	char msg[600];
+
+	for (round = 0; round < rounds; round++) {
+		bool admin = round % 2;
+		struct wc_session s;
+		size_t len;
+
+		ASSERT_EQ(0, wc_open(&s, 0)) TH_LOG("round %d", round);
+		for (n = 0; n < 8; n++) {
+			vm_fill(&state, msg, sizeof(msg));
+			len = vm_rnd(&state) % 200;
+			if (vm_rnd(&state) % 4) {
+				len = admin ? pmof_put_get_segments((void *)msg, n, 0, 1) :
+				      pmof_put_persist((void *)msg, n, &range, 1);
+				for (k = vm_rnd(&state) % 3; k; k--)
+					msg[vm_rnd(&state) % len] = vm_rnd(&state) >> 30;
+			}
+			if (wc_call(admin ? &s.admin : &s.io, msg, len) == ENDED)
+				break;
+		}
+		wc_close_session(&s);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A client of the wire protocol in user space, over librdmacm, that does what
+ * no well-behaved one would. Every wait is bounded.
+ */
+#ifndef PMOF_WIRECLIENT_H
+#define PMOF_WIRECLIENT_H
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+
+#include "../../kmod/common/wire.h"
+#include "vm.h"
+
+#define WC_RECVS	32
+#define WC_DEPTH	16
+#define WC_BUF		8192	/* more than any message that is allowed */
+
+/* One queue of ours. */
+struct wc_queue {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	char *mem;		/* WC_RECVS receive buffers, one to send from */
+	bool ended;		/* the server has disconnected, or the queue pair broke */
+	int send_status;	/* of the last send side completion */
+	int sends;		/* completed */
+};
+
+static inline char *wc_out(struct wc_queue *q)
+{
+	return q->mem + WC_RECVS * WC_BUF;
+}
+
+/* --- connection ----------------------------------------------------------- */
+
+/* The next event, or NULL after @ms. To be acknowledged. */
+static inline struct rdma_cm_event *wc_event(struct wc_queue *q, int ms)
+{
+	struct pollfd p = { .fd = q->channel->fd, .events = POLLIN };
+	struct rdma_cm_event *ev;
+
+	if (poll(&p, 1, ms) != 1 || rdma_get_cm_event(q->channel, &ev))
+		return NULL;
+	return ev;
+}
+
+static inline int wc_expect(struct wc_queue *q, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *ev = wc_event(q, 10000);
+	int rc;
+
+	if (!ev)
+		return -ETIMEDOUT;
+	rc = ev->event == type ? 0 : -EPROTO;
+	rdma_ack_cm_event(ev);
+	return rc;
+}
+
+static inline int wc_post_recv(struct wc_queue *q, int i)
+{
+	struct ibv_sge sge = { (uintptr_t)q->mem + i * WC_BUF, WC_BUF, q->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return -ibv_post_recv(q->id->qp, &wr, &bad);
+}
+
+static inline int wc_resources(struct wc_queue *q, bool receive)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 256, .max_recv_wr = WC_RECVS, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	size_t len = (WC_RECVS + 1) * WC_BUF;
+	int i;
+
+	q->mem = vm_pages(len);
+	q->pd = ibv_alloc_pd(q->id->verbs);
+	q->cq = ibv_create_cq(q->id->verbs, 512, NULL, NULL, 0);
+	if (!q->pd || !q->cq)
+		return -ENOMEM;
+	q->mr = ibv_reg_mr(q->pd, q->mem, len, IBV_ACCESS_LOCAL_WRITE);
+	attr.send_cq = attr.recv_cq = q->cq;
+	if (!q->mr || rdma_create_qp(q->id, q->pd, &attr))
+		return -ENOMEM;
+	for (i = 0; receive && i < WC_RECVS; i++)
+		if (wc_post_recv(q, i))
+			return -EIO;
+	return 0;
+}
+
+static inline void wc_close(struct wc_queue *q)
+{
+	if (q->id && q->id->qp) {
+		rdma_disconnect(q->id);
+		rdma_destroy_qp(q->id);
+	}
+	if (q->mr)
+		ibv_dereg_mr(q->mr);
+	if (q->cq)
+		ibv_destroy_cq(q->cq);
+	if (q->pd)
+		ibv_dealloc_pd(q->pd);
+	if (q->id)
+		rdma_destroy_id(q->id);
+	if (q->channel)
+		rdma_destroy_event_channel(q->channel);
+	if (q->mem)
+		munmap(q->mem, (WC_RECVS + 1) * WC_BUF + 4096);
+	memset(q, 0, sizeof(*q));
+}
+
+static inline int wc_resolve(struct wc_queue *q)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(PMOF_WIRE_PORT) };
+
+	inet_pton(AF_INET, vm_env("LAB_SERVER_IP", "10.77.0.1"), &to.sin_addr);
+	q->channel = rdma_create_event_channel();
+	if (!q->channel || rdma_create_id(q->channel, &q->id, NULL, RDMA_PS_TCP))
+		return -errno;
+	if (rdma_resolve_addr(q->id, NULL, (struct sockaddr *)&to, 3000))
+		return -errno;
+	if (wc_expect(q, RDMA_CM_EVENT_ADDR_RESOLVED))
+		return -EHOSTUNREACH;
+	if (rdma_resolve_route(q->id, 3000))
+		return -errno;
+	return wc_expect(q, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+/* What the server said: 0 accepted, > 0 the status of its reject, < 0 something else. */
+static inline int wc_answer(struct wc_queue *q)
+{
+	struct rdma_cm_event *ev = wc_event(q, 15000);
+	const struct pmof_wire_accept *w;
+	int rc;
+
+	if (!ev)
+		return -ETIMEDOUT;
+	w = ev->param.conn.private_data;
+	if (ev->event == RDMA_CM_EVENT_ESTABLISHED)
+		rc = 0;
+	else if (ev->event != RDMA_CM_EVENT_REJECTED)
+		rc = -EPROTO;
+	else if (!w || ev->param.conn.private_data_len < sizeof(*w) ||
+		 w->magic != PMOF_WIRE_MAGIC || !w->status)
+		rc = -EBADMSG;
+	else
+		rc = w->status;
+	rdma_ack_cm_event(ev);
+	return rc;
+}
+
+/* Connects with @len bytes of private data; wc_close() in any case. */
+static inline int wc_connect_raw(struct wc_queue *q, const void *data, size_t len, bool receive)
+{
+	struct rdma_conn_param param = {
+		.private_data = data, .private_data_len = len, .responder_resources = 1,
+		.initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7,
+	};
+	int rc;
+
+	memset(q, 0, sizeof(*q));
+	rc = wc_resolve(q);
+	if (!rc)
+		rc = wc_resources(q, receive);
+	if (!rc && rdma_connect(q->id, &param))
+		rc = -errno;
+	return rc ? rc : wc_answer(q);
+}
+
+static inline int wc_connect(struct wc_queue *q, u16 queue_id, u64 session_id)
+{
+	struct pmof_connect c = { .queue_id = queue_id, .queue_depth = WC_DEPTH,
+				  .session_id = session_id, .client_id = "hostile" };
+	struct pmof_wire_connect w;
+
+	pmof_put_connect(&w, &c);
+	return wc_connect_raw(q, &w, sizeof(w), true);
+}
+
+/* --- messages and RDMA ---------------------------------------------------- */
+
+/* Posts one work request that uses the first @len bytes of wc_out(). */
+static inline int wc_post(struct wc_queue *q, enum ibv_wr_opcode opcode, size_t len, u64 remote,
+			  u32 rkey)
+{
+	struct ibv_sge sge = { (uintptr_t)wc_out(q), len, q->mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = 1000, .sg_list = &sge, .num_sge = 1, .opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED, .imm_data = htonl(7),
+	}, *bad;
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = remote;
+		wr.wr.atomic.rkey = rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else {
+		wr.wr.rdma.remote_addr = remote;
+		wr.wr.rdma.rkey = rkey;
+	}
+	return -ibv_post_send(q->id->qp, &wr, &bad);
+}
+
+static inline int wc_send(struct wc_queue *q, const void *msg, size_t len)
+{
+	memcpy(wc_out(q), msg, len);
+	return wc_post(q, IBV_WR_SEND, len, 0, 0);
+}
+
+/* Looks for the end of the connection; true if it has come. */
+static inline bool wc_check_end(struct wc_queue *q)
+{
+	struct rdma_cm_event *ev = wc_event(q, 0);
+
+	if (ev) {
+		if (ev->event == RDMA_CM_EVENT_DISCONNECTED ||
+		    ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			q->ended = true;
+		rdma_ack_cm_event(ev);
+	}
+	return q->ended;
+}
+
+/*
+ * Waits for a message: its length, with the buffer in *msg, until the next
+ * call; 0 if the connection ended, -ETIMEDOUT.
+ */
+static inline ssize_t wc_recv(struct wc_queue *q, const void **msg, int ms)
+{
+	double until = vm_now() + ms / 1e3;
+	struct ibv_wc wc;
+
+	do {
+		while (ibv_poll_cq(q->cq, 1, &wc) == 1) {
+			if (wc.wr_id < WC_RECVS && wc.status == IBV_WC_SUCCESS) {
+				memcpy(wc_out(q), q->mem + wc.wr_id * WC_BUF, wc.byte_len);
+				*msg = wc_out(q);
+				wc_post_recv(q, wc.wr_id);
+				return wc.byte_len;
+			}
+			if (wc.wr_id >= WC_RECVS) {
+				q->send_status = wc.status;
+				q->sends++;
+			}
+			if (wc.status != IBV_WC_SUCCESS)
+				q->ended = true;
+		}
+		if (wc_check_end(q))
+			return 0;
+		usleep(500);
+	} while (vm_now() < until);
+	return -ETIMEDOUT;
+}
+
+/* Sends a request; returns the status of its reply, ENDED, or -errno. */
+#define ENDED	1000
+static inline int wc_call(struct wc_queue *q, const void *req, size_t len)
+{
+	u8 opcode = len ? *(const u8 *)req : 0;
+	const struct pmof_wire_hdr *h;
+	const void *msg;
+	ssize_t n;
+
+	if (wc_send(q, req, len))
+		return ENDED;
+	n = wc_recv(q, &msg, 10000);
+	if (n <= 0)
+		return n ? n : ENDED;
+	h = msg;
+	if ((size_t)n < sizeof(*h) || h->length != n || h->opcode != (opcode | PMOF_MSG_REPLY))
+		return -EBADMSG;
+	return h->status;
+}
+
+/* Waits until the send side has completed @n work requests; their last status. */
+static inline int wc_completed(struct wc_queue *q, int n, int ms)
+{
+	double until = vm_now() + ms / 1e3;
+	struct ibv_wc wc;
+
+	while (q->sends < n && vm_now() < until) {
+		if (ibv_poll_cq(q->cq, 1, &wc) != 1) {
+			usleep(200);
+			continue;
+		}
+		if (wc.status != IBV_WC_SUCCESS)
+			q->ended = true;
+		if (wc.wr_id < WC_RECVS)
+			continue;
+		q->send_status = wc.status;
+		q->sends++;
+	}
+	return q->sends < n ? -ETIMEDOUT : q->send_status;
+}
+
+/* True if the server ends the connection within @ms. */
+static inline bool wc_ends(struct wc_queue *q, int ms)
+{
+	double until = vm_now() + ms / 1e3;
+	const void *msg;
+
+	while (vm_now() < until)
+		if (wc_recv(q, &msg, 100) == 0)
+			return true;
+	return false;
+}
+
+/* --- sessions ------------------------------------------------------------- */
+
+/* A session that behaves, so far: logged in, all segments known. */
+struct wc_session {
+	struct wc_queue admin, io;
+	struct pmof_login_reply login;
+	struct pmof_segment_desc seg[64];
+	u32 nr_seg;
+};
+
+static inline size_t wc_put_login(void *buf, const char *name, u32 flags)
+{
+	struct pmof_login l = { .nr_queues = 2, .flags = flags };
+	int fd = open("/dev/urandom", O_RDONLY);
+
+	if (read(fd, l.instance, sizeof(l.instance)) != sizeof(l.instance))
+		abort();
+	close(fd);
+	strncpy(l.name, name, sizeof(l.name) - 1);
+	return pmof_put_login(buf, 1, &l);
+}
+
+static inline int wc_segments(struct wc_session *s)
+{
+	struct pmof_wire_get_segments w;
+	const void *msg;
+	u32 count, i;
+	ssize_t n;
+
+	while (s->nr_seg < s->login.nr_segments && s->nr_seg < ARRAY_SIZE(s->seg)) {
+		u32 asked = s->login.nr_segments - s->nr_seg;
+
+		asked = min_t(u32, asked, ARRAY_SIZE(s->seg) - s->nr_seg);
+		if (wc_send(&s->admin, &w, pmof_put_get_segments(&w, 2, s->nr_seg, asked)))
+			return -EIO;
+		n = wc_recv(&s->admin, &msg, 10000);
+		if (n <= 0 || pmof_get_segments_reply(msg, n, s->nr_seg, asked, &count))
+			return -EPROTO;
+		for (i = 0; i < count; i++)
+			pmof_get_segment(msg, i, &s->seg[s->nr_seg + i]);
+		s->nr_seg += count;
+	}
+	return 0;
+}
+
+static inline int wc_login(struct wc_session *s, u32 flags)
+{
+	struct pmof_wire_login w;
+	const void *msg;
+	ssize_t n;
+	int rc;
+
+	memset(s, 0, sizeof(*s));
+	rc = wc_connect(&s->admin, 0, 0);
+	if (rc)
+		return rc;
+	if (wc_send(&s->admin, &w, wc_put_login(&w, vm_env("PMOF_NS", "data"), flags)))
+		return -EIO;
+	n = wc_recv(&s->admin, &msg, 10000);
+	if (n <= 0 || pmof_get_login_reply(msg, n, &s->login))
+		return -EPROTO;
+	return wc_segments(s);
+}
+
+/* Login and one I/O queue. */
+static inline int wc_open(struct wc_session *s, u32 flags)
+{
+	int rc = wc_login(s, flags);
+
+	return rc ? rc : wc_connect(&s->io, 1, s->login.session_id);
+}
+
+static inline void wc_close_session(struct wc_session *s)
+{
+	wc_close(&s->io);
+	wc_close(&s->admin);
+}
+
+/* What an RDMA request names for @offset. */
+static inline const struct pmof_segment_desc *wc_at(const struct wc_session *s, u64 offset,
+						    u64 *addr)
+{
+	const struct pmof_segment_desc *seg = &s->seg[offset / s->login.segment_size];
+
+	*addr = seg->addr + offset % s->login.segment_size;
+	return seg;
+}
+
+#endif /* PMOF_WIRECLIENT_H */
