@@ -44,9 +44,6 @@ include tests/build.mk
 # --- kernel modules ----------------------------------------------------------
 # Each kernel has a build tree of its own, made of links to the sources.
 
-# Expanded in recipes only, so that nothing is fetched for `make help`.
-release = $(shell $(MAKE) -s --no-print-directory -C $(KDIR) kernelrelease 2>/dev/null)
-
 modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel
 	$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(if $(V),V=1) $(MODFLAGS)
 

@@ -55,8 +55,10 @@ static bool is_atomic(const struct bench_op *op)
 
 /* --- the command line ------------------------------------------------------ */
 
-enum { OPT_OP = OPT_LAST, OPT_SIZE, OPT_THREADS, OPT_DEPTH, OPT_TIME, OPT_COUNT, OPT_OFFSET,
-       OPT_SPAN, OPT_OVERWRITE };
+enum {
+	OPT_OP = OPT_LAST, OPT_SIZE, OPT_THREADS, OPT_DEPTH, OPT_TIME, OPT_COUNT, OPT_OFFSET,
+	OPT_SPAN, OPT_OVERWRITE,
+};
 
 static const struct argp_option options[] = {
 	{ "op", OPT_OP, "OP,...", 0, "put, put-persist, get, persist, cas, cas-persist, "
@@ -375,8 +377,8 @@ static void print_report(const struct bench *b)
 	if (b->json) {
 		print_json(o, false);
 	} else {
-		printf("%s: '%s', persist method %s, domain %s, %u queues%s\n\n", b->device,
-		       b->info.name, pmof_method_name(b->info.method),
+		printf("pmof%d: '%s', persist method %s, domain %s, %u queues%s\n\n",
+		       pmof_instance(b->dev), b->info.name, pmof_method_name(b->info.method),
 		       pmof_domain_name(b->info.domain), b->info.nr_queues,
 		       b->info.flags & PMOF_INFO_DURABLE ? "" : "; NOT DURABLE");
 		print_table(b->results, columns, ARRAY_SIZE(columns));
@@ -482,8 +484,8 @@ int cmd_bench(int argc, char **argv)
 		.parser = parse_bench,
 		.args_doc = "DEV",
 		.doc = "Measures latency and throughput, and counts the work of both sides, for "
-		       "every combination of operation, size, threads and depth. The beginning of "
-		       "each measurement is warm-up and is discarded.",
+		       "every combination of operation, size, threads and depth. A warm-up goes "
+		       "before each, neither timed nor counted.",
 	};
 	struct bench b = {
 		.size = { 64, 4096, 65536 }, .nr_sizes = 3, .threads = { 1 }, .nr_threads = 1,

@@ -200,7 +200,7 @@ static error_t parse_disconnect(int key, char *arg, struct argp_state *state)
 		d->device[d->nr++] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (d->all == (d->nr > 0))
+		if (d->all ? d->nr : !d->nr)
 			argp_error(state, "give either DEV or --all");
 		return 0;
 	default:

@@ -7,6 +7,8 @@
 #include "counters.h"
 #include "tool.h"
 
+#define NS_PER_S	1000000000.0
+
 uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -101,7 +103,7 @@ void snapshot_put(struct json_object *o, const struct snapshot *now,
 void snapshot_put_rates(struct json_object *o, const struct snapshot *now,
 			const struct snapshot *before)
 {
-	double seconds = (double)(now->time_ns - before->time_ns) / 1e9;
+	double seconds = (double)(now->time_ns - before->time_ns) / NS_PER_S;
 
 	put_sides(o, now, before, seconds > 0 ? seconds : 1e-9);
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADDR_HOST_MAX	64	/* bytes of a numeric address with its NUL, as the kernel takes it */
+#define ADDR_HOST_MAX	64	/* bytes of an address with its NUL, as the kernel takes it */
 
 /* A server's address. */
 struct addr {

@@ -33,7 +33,7 @@ static void print_commands(FILE *to, const char *parent, const struct command *t
 		parent);
 	if (!strcmp(parent, "pmof"))
 		fputs("DEV is pmof0, 0, /dev/pmofc0 or /dev/pmof/by-name/NAME. Sizes and offsets "
-		      "are\nin bytes and take the suffixes k, M, G, T (of 1024) and the prefix "
+		      "are in\nbytes and take the suffixes k, M, G, T (of 1024) and the prefix "
 		      "0x.\nExit status: 0 done, 1 failed, 2 usage.\n", to);
 }
 

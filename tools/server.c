@@ -95,7 +95,7 @@ int cmd_server_unexport(int argc, char **argv)
 	static const struct argp argp = {
 		.parser = parse_unexport,
 		.args_doc = "NAME",
-		.doc = "Ends an export: its sessions first, whose clients get ENODEV.",
+		.doc = "Ends an export, its sessions first: their devices are then dead.",
 	};
 	const char *name = NULL;
 	int ret;

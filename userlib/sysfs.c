@@ -256,13 +256,16 @@ int pmof_read_counters(int instance, enum pmof_side side, struct pmof_counter **
 
 	*counters = NULL;
 	n = list_counters(instance, side, &list);
-	if (n > 0 && list)
-		qsort(list, n, sizeof(*list), compare_counter);
+	if (n <= 0 || !list) {
+		free(list);
+		return n;
+	}
+	qsort(list, n, sizeof(*list), compare_counter);
 	for (i = 0; i < n && !ret; i++)
 		ret = pmof_read_counter(instance, side, list[i].name, &list[i].value);
-	if (n < 0 || ret) {
+	if (ret) {
 		free(list);
-		return n < 0 ? n : ret;
+		return ret;
 	}
 	*counters = list;
 	return n;
