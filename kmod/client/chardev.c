@@ -2,8 +2,10 @@
 /* /dev/pmofcN: file operations.  The ioctls are in ioctl.c. */
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/uio.h>
 
 #include "client.h"
+#include "compat.h"
 
 #define PMOF_MINORS	1024
 
@@ -31,58 +33,109 @@ static size_t clip(struct pmof_conn *conn, loff_t pos, size_t len)
 	return pos < size ? min_t(u64, len, size - pos) : 0;
 }
 
-static ssize_t chardev_rw(struct file *file, u16 opcode, u32 flags, unsigned long addr,
-			  size_t len, loff_t *pos)
+/* One operation for the iterator's current segment, clipped at the end; advances both. */
+static ssize_t rw_segment(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags)
 {
+	struct pmof_conn *conn = iocb->ki_filp->private_data;
 	struct pmof_req req = {
 		.opcode	= opcode,
 		.flags	= flags,
-		.offset	= *pos,
-		.length	= len,
-		.addr	= addr,
+		.offset	= iocb->ki_pos,
+		.length	= clip(conn, iocb->ki_pos, iov_iter_single_seg_count(iter)),
+		.addr	= pmof_iter_addr(iter),
 	};
-	int rc = pmof_req_run(file->private_data, &req);
+	int rc;
 
+	if (!req.length)
+		return 0;
+	rc = pmof_req_run(conn, &req);
 	if (rc)
 		return rc;
-	*pos += len;
-	return len;
+	iocb->ki_pos += req.length;
+	iov_iter_advance(iter, req.length);
+	return req.length;
 }
 
-static ssize_t chardev_read(struct file *file, char __user *buf, size_t len, loff_t *pos)
+/* Bytes moved, or an errno if that is none. */
+static ssize_t rw_all(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags)
 {
-	len = clip(file->private_data, *pos, len);
-	return len ? chardev_rw(file, PMOF_OP_GET, 0, (unsigned long)buf, len, pos) : 0;
+	ssize_t done = 0, n;
+
+	iov_iter_advance(iter, 0);	/* past empty segments at the start */
+	do {
+		n = rw_segment(iocb, iter, opcode, flags);
+		if (n > 0)
+			done += n;
+	} while (n > 0 && iov_iter_count(iter));
+	return done ?: n;
 }
 
-static ssize_t chardev_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+static ssize_t chardev_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
-	u32 flags = file->f_flags & O_DSYNC ? PMOF_F_PERSIST : 0;
-	size_t fits = clip(file->private_data, *pos, len);
+	if (!user_backed_iter(iter))
+		return -EOPNOTSUPP;
+	return iov_iter_count(iter) ? rw_all(iocb, iter, PMOF_OP_GET, 0) : 0;
+}
 
-	if (len && !fits)
+static int persist_range(struct pmof_conn *conn, u64 offset, u64 length)
+{
+	struct pmof_req req = {
+		.opcode	= PMOF_OP_PERSIST,
+		.offset	= offset,
+		.length	= length,
+	};
+
+	return pmof_req_run(conn, &req);
+}
+
+/* A durable write of one segment is one durable put; of several, puts and one PERSIST. */
+static ssize_t write_durable(struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct pmof_conn *conn = iocb->ki_filp->private_data;
+	loff_t start = iocb->ki_pos;
+	ssize_t n;
+	int rc;
+
+	if (iov_iter_single_seg_count(iter) == iov_iter_count(iter))
+		return rw_all(iocb, iter, PMOF_OP_PUT, PMOF_F_PERSIST);
+	n = rw_all(iocb, iter, PMOF_OP_PUT, 0);
+	if (n <= 0)
+		return n;
+	rc = persist_range(conn, start, n);
+	return rc ?: n;
+}
+
+static ssize_t chardev_write_iter(struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct pmof_conn *conn = iocb->ki_filp->private_data;
+
+	if (!user_backed_iter(iter))
+		return -EOPNOTSUPP;
+	if (!iov_iter_count(iter))
+		return 0;
+	if (iocb->ki_flags & IOCB_APPEND)
+		iocb->ki_pos = conn->login.ns_size;
+	if (!clip(conn, iocb->ki_pos, 1))
 		return -ENOSPC;
-	return chardev_rw(file, PMOF_OP_PUT, flags, (unsigned long)buf, fits, pos);
+	if (iocb_is_dsync(iocb))
+		return write_durable(iocb, iter);
+	return rw_all(iocb, iter, PMOF_OP_PUT, 0);
 }
 
 static int chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	struct pmof_conn *conn = file->private_data;
-	struct pmof_req req = {
-		.opcode	= PMOF_OP_PERSIST,
-		.offset	= start,
-	};
+	u64 length = clip(conn, start, end == LLONG_MAX ? SIZE_MAX : end - start + 1);
 
-	req.length = clip(conn, start, end == LLONG_MAX ? SIZE_MAX : end - start + 1);
-	return req.length ? pmof_req_run(conn, &req) : 0;
+	return persist_range(conn, start, length);
 }
 
 static const struct file_operations chardev_fops = {
 	.owner		= THIS_MODULE,
 	.open		= chardev_open,
 	.llseek		= chardev_llseek,
-	.read		= chardev_read,
-	.write		= chardev_write,
+	.read_iter	= chardev_read_iter,
+	.write_iter	= chardev_write_iter,
 	.fsync		= chardev_fsync,
 	.unlocked_ioctl	= pmof_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,

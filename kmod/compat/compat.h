@@ -7,6 +7,7 @@
 #define PMOF_COMPAT_H
 
 #include <linux/blkdev.h>
+#include <linux/uio.h>
 
 #include "pmof_compat_gen.h"
 
@@ -57,5 +58,17 @@ static inline void pmof_bdev_close(struct pmof_bdev *b)
 	b->bdev = NULL;
 }
 #endif
+
+/* The user address of an iterator's current segment; the iterator is user-backed. */
+static inline unsigned long pmof_iter_addr(const struct iov_iter *iter)
+{
+#ifdef HAVE_ITER_IOV
+	return (unsigned long)iter_iov_addr(iter);
+#else
+	if (iter_is_ubuf(iter))
+		return (unsigned long)iter->ubuf + iter->iov_offset;
+	return (unsigned long)iter->iov->iov_base + iter->iov_offset;
+#endif
+}
 
 #endif /* PMOF_COMPAT_H */

@@ -193,8 +193,7 @@ int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 	}
 	grant(s, l);
 	fill_reply(s, r);
-	pr_info_ratelimited("session%d of %s (%pISpc): logged in to %s%s\n", s->number,
-			    s->client_id, &s->peer, pmof_ns_name(s->ns),
-			    s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");
+	pr_debug("session%d of %s (%pISpc): logged in to %s%s\n", s->number, s->client_id,
+		 &s->peer, pmof_ns_name(s->ns), s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");
 	return 0;
 }

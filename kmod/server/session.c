@@ -434,8 +434,7 @@ static void end_work(struct work_struct *work)
 	free_queues(s);
 	if (s->in_sysfs)
 		device_del(&s->dev);
-	pr_info_ratelimited("session%d of %s (%pISpc): ended\n", s->number, s->client_id,
-			    &s->peer);
+	pr_debug("session%d of %s (%pISpc): ended\n", s->number, s->client_id, &s->peer);
 	unlist(s);
 	complete_all(&s->gone);
 	put_device(&s->dev);
