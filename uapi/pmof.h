@@ -15,7 +15,8 @@
  *   E2BIG     the structure has a non-zero tail that the kernel does not know,
  *             or a SUBMIT has more than PMOF_SUBMIT_MAX operations
  *   ERANGE    offset + length is past the end of the namespace, or overflows
- *   EFAULT    a bad user pointer; nothing was written to the namespace
+ *   EFAULT    a bad user pointer; nothing was written to the namespace (beyond
+ *             8 MiB of a put: see docs/semantics.md, 13)
  *   EBADF     the file is not open for the direction that the operation needs
  *   EROFS     the namespace is read-only for this session
  *   EOPNOTSUPP  the session has no such operation (see pmof_info.features)
@@ -26,7 +27,7 @@
  *   ENODEV    the device was disconnected by its administrator
  *   ECANCELED (SUBMIT, per operation) an earlier operation failed first
  *   EINTR     a fatal signal came while the operation waited to be started
- *   ENOMEM    out of memory; nothing was written
+ *   ENOMEM    out of memory; as EFAULT
  *
  * Offsets and lengths are in bytes.  A length of zero succeeds and does
  * nothing.  All calls are thread safe.

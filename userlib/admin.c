@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -117,6 +118,16 @@ int pmof_connect(const struct pmof_connect_args *args, int *instance)
 	return ret;
 }
 
+/* The kernel removes the entry right after the session; up to 5 s for a busy machine. */
+static void wait_gone(const char *path)
+{
+	const struct timespec pause = { .tv_nsec = 5 * 1000 * 1000 };
+	int i;
+
+	for (i = 0; i < 1000 && !access(path, F_OK); i++)
+		nanosleep(&pause, NULL);
+}
+
 int pmof_disconnect(int instance)
 {
 	char path[PMOF_PATH_MAX];
@@ -128,5 +139,7 @@ int pmof_disconnect(int instance)
 		return errno == ENOENT ? -ENODEV : -errno;
 	ret = write(fd, "1", 1) == 1 ? 0 : -errno;
 	close(fd);
+	if (!ret)
+		wait_gone(path);
 	return ret;
 }

@@ -2,6 +2,7 @@
 /* The admin queue: synchronous calls, one at a time. */
 #define pr_fmt(fmt) "pmof-client: " fmt
 
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "client.h"
@@ -48,6 +49,9 @@ static void admin_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (wc->status != IB_WC_SUCCESS) {
 		pmof_conn_lost(a->cm.conn);
+		/* No reply will come; while connecting nobody else says so. */
+		if (admin_take_reply(a, NULL, 0))
+			admin_event(a);
 		return;
 	}
 	pmof_buf_for_cpu(&rx->buf, rx->qp->dev, wc->byte_len);
@@ -222,6 +226,8 @@ int pmof_admin_segments(struct pmof_conn *conn)
 	if (!conn->seg)
 		return -ENOMEM;
 	while (first < nr && rc >= 0) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		rc = admin_lock(conn);
 		if (rc)
 			return rc;
@@ -314,8 +320,14 @@ void pmof_admin_abort(struct pmof_admin *a)
 
 void pmof_admin_close(struct pmof_admin *a)
 {
+	struct pmof_conn *conn = container_of(a, struct pmof_conn, admin);
+
 	pmof_qp_destroy(&a->qp);
 	if (a->msg.data)
-		pmof_buf_free(&a->msg, a->cm.conn->ibdev);
+		pmof_buf_free(&a->msg, conn->ibdev);
+	if (conn->pd)
+		ib_dealloc_pd(conn->pd);
+	conn->pd = NULL;
+	/* Last: the removal of the RDMA device waits for its cm_ids only. */
 	pmof_cm_destroy(&a->cm);
 }

@@ -72,6 +72,11 @@ static ssize_t rw_all(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32
 
 static ssize_t chardev_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
+	struct pmof_conn *conn = iocb->ki_filp->private_data;
+	int rc = pmof_conn_check(conn);
+
+	if (rc)
+		return rc;
 	if (!user_backed_iter(iter))
 		return -EOPNOTSUPP;
 	return iov_iter_count(iter) ? rw_all(iocb, iter, PMOF_OP_GET, 0) : 0;
@@ -108,7 +113,10 @@ static ssize_t write_durable(struct kiocb *iocb, struct iov_iter *iter)
 static ssize_t chardev_write_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
 	struct pmof_conn *conn = iocb->ki_filp->private_data;
+	int rc = pmof_conn_check(conn);
 
+	if (rc)
+		return rc;
 	if (!user_backed_iter(iter))
 		return -EOPNOTSUPP;
 	if (!iov_iter_count(iter))

@@ -172,8 +172,10 @@ struct pmof_conn {
 	spinlock_t state_lock;		/* state, lost */
 	enum pmof_state state;
 	bool lost;			/* while CONNECTING: a queue broke */
+	bool published;			/* can be disconnected */
 	bool removed;			/* disconnected by the administrator */
 	struct work_struct teardown;
+	struct work_struct remove;
 	struct percpu_ref io_ref;	/* slots under way and admin calls */
 	struct completion io_drained;
 
@@ -208,16 +210,16 @@ struct pmof_req {
 	atomic_t pending;		/* slots under way, and 1 of the issuer */
 	struct completion done;
 	struct pmof_slot *kept;		/* bounced get or atomic: to be copied from and freed */
-	struct page **pages;		/* pinned now */
-	unsigned int nr_pages;
+	struct page **pages;		/* of the window, or NULL */
+	unsigned int nr_pages;		/* pinned now */
 	struct page *few_pages[8];
 };
 
 /* conn.c */
 extern struct workqueue_struct *pmof_wq;
-struct pmof_conn *pmof_conn_create(const struct pmof_options *opt);
+int pmof_conn_create(const struct pmof_options *opt);
 void pmof_conn_lost(struct pmof_conn *conn);
-void pmof_conn_remove(struct pmof_conn *conn);
+int pmof_conn_remove(struct pmof_conn *conn);
 void pmof_conn_teardown(struct pmof_conn *conn);
 bool pmof_conn_to(struct pmof_conn *conn, enum pmof_state to);
 int pmof_conn_gone_errno(struct pmof_conn *conn);
@@ -310,6 +312,8 @@ void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, 
 int pmof_transfer(struct pmof_req *req);
 int pmof_transfer_atomic(struct pmof_req *req);
 void pmof_transfer_unpin(struct pmof_req *req);
+void pmof_transfer_end(struct pmof_req *req);
+int pmof_transfer_deliver(struct pmof_req *req);
 void pmof_rdma_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, enum ib_wr_opcode opcode,
 		       u64 offset);
 

@@ -63,6 +63,9 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		step_done(cm, ev->status < 0 ? ev->status : -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
+		/* The queue pair goes to error, and with it whoever waits for a completion. */
+		rdma_disconnect(id);
+		fallthrough;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -102,6 +105,10 @@ int pmof_cm_resolve(struct pmof_cm *cm, struct pmof_conn *conn)
 	if (!rc)
 		rc = wait_step(cm);
 	if (rc)
+		goto destroy;
+	/* The persist methods' arguments are InfiniBand's, and so are READs without an MR. */
+	rc = -EOPNOTSUPP;
+	if (rdma_protocol_iwarp(id->device, id->port_num))
 		goto destroy;
 	reinit_completion(&cm->done);
 	rc = rdma_resolve_route(id, 3000);

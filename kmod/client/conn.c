@@ -66,17 +66,15 @@ int pmof_conn_gone_errno(struct pmof_conn *conn)
 void pmof_conn_lost(struct pmof_conn *conn)
 {
 	unsigned long flags;
-	bool tear = false;
 
 	spin_lock_irqsave(&conn->state_lock, flags);
 	conn->lost = true;
 	if (conn->state == PMOF_LIVE || conn->state == PMOF_RECOVERING) {
 		conn->state = PMOF_DEAD;
-		tear = true;
+		/* Under the lock: who sees DEAD can flush the work. */
+		queue_work(pmof_wq, &conn->teardown);
 	}
 	spin_unlock_irqrestore(&conn->state_lock, flags);
-	if (tear)
-		queue_work(pmof_wq, &conn->teardown);
 }
 
 static void io_ref_release(struct percpu_ref *ref)
@@ -86,9 +84,10 @@ static void io_ref_release(struct percpu_ref *ref)
 
 /*
  * Two phases.  First nothing new can start (io_ref is killed), every queue
- * pair is in error and drained, and what still waits for a reply is failed: a
- * request fails to its owner only here, when no queue pair can touch its pages.
- * Then, with the last reference gone, everything is freed.
+ * pair is in error and drained, so that every work request has completed, and
+ * what still waits for a reply is failed.  Then, with the last reference gone,
+ * everything is freed.  A request fails to its owner when its own work requests
+ * have completed, so never while the HCA may touch its pages.
  */
 void pmof_conn_teardown(struct pmof_conn *conn)
 {
@@ -104,9 +103,6 @@ void pmof_conn_teardown(struct pmof_conn *conn)
 	for (i = 0; i < conn->nr_queues; i++)
 		pmof_queue_close(&conn->queues[i]);
 	pmof_admin_close(&conn->admin);
-	if (conn->pd)
-		ib_dealloc_pd(conn->pd);
-	conn->pd = NULL;
 }
 
 static void teardown_work(struct work_struct *work)
@@ -117,6 +113,8 @@ static void teardown_work(struct work_struct *work)
 		dev_warn(&conn->dev, "connection to %s lost, device is dead\n", conn->opt.name);
 	pmof_conn_teardown(conn);
 }
+
+static void remove_work(struct work_struct *work);
 
 static void conn_release(struct device *dev)
 {
@@ -140,14 +138,16 @@ static int conn_init_fields(struct pmof_conn *conn, const struct pmof_options *o
 {
 	conn->instance = -1;
 	conn->opt = *opt;
-	if (!conn->opt.id[0])
-		strscpy(conn->opt.id, init_utsname()->nodename, sizeof(conn->opt.id));
+	if (!conn->opt.id[0] &&
+	    strscpy(conn->opt.id, init_utsname()->nodename, sizeof(conn->opt.id)) < 0)
+		pr_warn("the host name is too long for a client ID, using %s\n", conn->opt.id);
 	if (!pmof_name_valid(conn->opt.id, sizeof(conn->opt.id)))
 		strscpy(conn->opt.id, "client", sizeof(conn->opt.id));
 	generate_random_uuid(conn->uuid);
 	spin_lock_init(&conn->state_lock);
 	INIT_LIST_HEAD(&conn->entry);
 	INIT_WORK(&conn->teardown, teardown_work);
+	INIT_WORK(&conn->remove, remove_work);
 	init_completion(&conn->io_drained);
 	conn->stats = alloc_percpu(struct pmof_stats);
 	if (!conn->stats)
@@ -230,8 +230,14 @@ static int conn_open(struct pmof_conn *conn)
 	rc = pmof_admin_open(conn);
 	if (!rc)
 		rc = pmof_admin_login(conn);
-	if (!rc)
-		rc = conn_choose_persist(conn);
+	if (rc)
+		return rc;
+	/* What was asked for, and what this end can do, whatever the server says. */
+	if (conn->opt.read_only)
+		conn->login.flags |= PMOF_LOGIN_R_READ_ONLY;
+	if (conn->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
+		conn->login.features &= ~PMOF_FEAT_ATOMICS;
+	rc = conn_choose_persist(conn);
 	if (!rc)
 		rc = pmof_layout_init(&conn->layout, conn->login.ns_size,
 				      conn->login.segment_size);
@@ -255,6 +261,8 @@ static int conn_publish(struct pmof_conn *conn)
 	mutex_lock(&conn_lock);
 	list_add_tail(&conn->entry, &conn_list);
 	mutex_unlock(&conn_lock);
+	/* From here on it can be disconnected, and be gone when we return. */
+	smp_store_release(&conn->published, true);
 	return 0;
 
 del_device:
@@ -266,21 +274,23 @@ del_device:
  * pmof_conn_create - connect to a namespace and make its device
  * @opt: checked options
  *
- * Return: the connection, owned by its registration (pmof_conn_remove() ends
- * it), or an ERR_PTR with nothing left behind.  Sleeps, for a bounded time.
+ * Return: the instance number, or a negative errno with nothing left behind.
+ * The connection belongs to its registration; pmof_conn_remove() ends it.
+ * Sleeps, for a bounded time.
  */
-struct pmof_conn *pmof_conn_create(const struct pmof_options *opt)
+int pmof_conn_create(const struct pmof_options *opt)
 {
 	struct pmof_conn *conn;
-	int rc;
+	int rc, instance;
 
 	if (!try_module_get(THIS_MODULE))
-		return ERR_PTR(-ENODEV);
+		return -ENODEV;
 	conn = conn_alloc(opt);
 	if (IS_ERR(conn)) {
 		module_put(THIS_MODULE);
-		return conn;
+		return PTR_ERR(conn);
 	}
+	instance = conn->instance;
 	rc = conn_open(conn);
 	if (!rc && !pmof_conn_to(conn, PMOF_LIVE))
 		rc = -ECONNRESET;
@@ -289,7 +299,7 @@ struct pmof_conn *pmof_conn_create(const struct pmof_options *opt)
 	rc = conn_publish(conn);
 	if (rc)
 		goto lose;
-	return conn;
+	return instance;
 
 lose:
 	WRITE_ONCE(conn->removed, true);
@@ -302,26 +312,45 @@ teardown:
 put:
 	put_device(&conn->dev);
 	module_put(THIS_MODULE);
-	return ERR_PTR(rc);
+	return rc;
 }
 
 /*
- * Disconnects.  The caller has made sure that it is the only one
- * (device_remove_file_self).  Open files stay valid and get ENODEV.
+ * The last part of a disconnect.  Not in the attribute's handler: device_del()
+ * waits for that to return, and the module is let go only after it; the exit
+ * waits for this work.
  */
-void pmof_conn_remove(struct pmof_conn *conn)
+static void remove_work(struct work_struct *work)
 {
+	struct pmof_conn *conn = container_of(work, struct pmof_conn, remove);
+
+	device_del(&conn->dev);
+	put_device(&conn->dev);
+	module_put(THIS_MODULE);
+}
+
+/**
+ * pmof_conn_remove - disconnect
+ * @conn: the caller is one of its attributes' handlers
+ *
+ * When it returns the character device and the session are gone; open files
+ * stay valid and get ENODEV; the entry in sysfs goes as soon as the handler has
+ * returned.  Return: 0, or -EBUSY if it is not published yet or being removed.
+ */
+int pmof_conn_remove(struct pmof_conn *conn)
+{
+	/* Pairs with conn_publish(): what is removed here has been made. */
+	if (!smp_load_acquire(&conn->published) || xchg(&conn->removed, true))
+		return -EBUSY;
 	mutex_lock(&conn_lock);
 	list_del_init(&conn->entry);
 	mutex_unlock(&conn_lock);
 
-	WRITE_ONCE(conn->removed, true);
 	pmof_chardev_del(conn);
 	pmof_conn_lost(conn);
 	flush_work(&conn->teardown);
-	device_del(&conn->dev);
-	put_device(&conn->dev);
-	module_put(THIS_MODULE);
+	queue_work(pmof_wq, &conn->remove);
+	return 0;
 }
 
 /* An RDMA device goes away: its connections are lost, and free it before this returns. */

@@ -39,7 +39,6 @@ static int control_release(struct inode *inode, struct file *file)
 static int control_connect(struct control *c, char *buf)
 {
 	struct pmof_options opt;
-	struct pmof_conn *conn;
 	const char *why;
 	int rc;
 
@@ -48,10 +47,10 @@ static int control_connect(struct control *c, char *buf)
 		pr_info("connect: %s\n", why);
 		return rc;
 	}
-	conn = pmof_conn_create(&opt);
-	if (IS_ERR(conn))
-		return PTR_ERR(conn);
-	c->instance = conn->instance;
+	rc = pmof_conn_create(&opt);
+	if (rc < 0)
+		return rc;
+	c->instance = rc;
 	return 0;
 }
 

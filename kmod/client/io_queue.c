@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* An I/O queue: making it, its receive side, and its two-phase end. */
+#define pr_fmt(fmt) "pmof-client: " fmt
+
 #include <linux/slab.h>
 
 #include "client.h"
@@ -29,7 +31,10 @@ static void queue_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	/* Posted before the slot is free again: a slot in use always has a receive. */
 	if (pmof_rx_post(rx))
 		pmof_conn_lost(q->conn);
-	pmof_slot_reply(q, tag, pmof_status_to_errno(status));
+	if (status)
+		pr_warn_ratelimited("%s: persist failed: %s\n", q->conn->opt.name,
+				    pmof_status_str(status));
+	pmof_slot_reply(q, tag, status ? -EIO : 0);
 }
 
 static int queue_create_qp(struct pmof_queue *q)

@@ -7,7 +7,7 @@
 #include "client.h"
 
 /* The sizes of the first version: what a caller must bring at least. */
-#define INFO_V1		sizeof(struct pmof_info)
+#define INFO_V1		offsetofend(struct pmof_info, name)
 #define RW_V1		offsetofend(struct pmof_rw, addr)
 #define PERSIST_V1	offsetofend(struct pmof_persist, length)
 #define ATOMIC_V1	offsetofend(struct pmof_atomic, old)
@@ -148,7 +148,9 @@ static int submit_fetch(struct pmof_conn *conn, const struct pmof_submit *s, u32
 			rc = pmof_req_check(conn, &req[i]);
 		if (rc)
 			return rc;
-		if (put_user(-ECANCELED, &((struct pmof_op __user *)p)->result))
+		/* Nothing that has run can be taken back: find a bad pointer before. */
+		if (put_user(-ECANCELED, &((struct pmof_op __user *)p)->result) ||
+		    put_user(op.old, &((struct pmof_op __user *)p)->old))
 			return -EFAULT;
 	}
 	return 0;
@@ -158,18 +160,20 @@ static int submit_store(const struct pmof_submit *s, u32 usize, const struct pmo
 			const int *result)
 {
 	char __user *p = u64_to_user_ptr(s->ops);
+	int rc = 0;
 	u32 i;
 
+	/* Past a failure too: the others' results shall arrive. */
 	for (i = 0; i < s->nr_ops; i++, p += usize) {
 		struct pmof_op __user *op = (struct pmof_op __user *)p;
 		bool atomic = req[i].opcode == PMOF_OP_CAS || req[i].opcode == PMOF_OP_FETCH_ADD;
 
 		if (put_user(result[i], &op->result))
-			return -EFAULT;
+			rc = -EFAULT;
 		if (atomic && !result[i] && put_user(req[i].old, &op->old))
-			return -EFAULT;
+			rc = -EFAULT;
 	}
-	return 0;
+	return rc;
 }
 
 /* The operations' modes, as the single ioctls have them. */

@@ -36,6 +36,9 @@ static void assist_post_durable(struct pmof_slot *slot, struct ib_send_wr *first
 	struct ib_sge sge;
 
 	assist_wr_init(slot, &wr, &sge, range);
+	/* Only WRITEs keep their place before a SEND by themselves; an atomic may still run. */
+	if (first->opcode != IB_WR_RDMA_WRITE)
+		wr.send_flags |= IB_SEND_FENCE;
 	first->next = &wr;
 	/* The send's completion and the reply: the reply alone does not free the source. */
 	pmof_slot_post(slot, first, 2);

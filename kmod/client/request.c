@@ -80,6 +80,7 @@ void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
 	req->status = 0;
 	req->kept = NULL;
 	req->pages = NULL;
+	req->nr_pages = 0;
 	atomic_set(&req->pending, 1);
 	init_completion(&req->done);
 }
@@ -165,14 +166,12 @@ static void account(struct pmof_req *req)
 int pmof_req_finish(struct pmof_req *req)
 {
 	int rc = pmof_req_wait(req);
-	struct pmof_slot *slot = req->kept;
 
-	if (slot) {
-		if (!rc && copy_to_user(u64_to_user_ptr(req->addr), slot->bounce.data,
-					req->length))
-			rc = -EFAULT;
-		req->kept = NULL;
-		pmof_slot_put(slot);
+	pmof_transfer_end(req);
+	if (req->kept) {
+		int delivered = pmof_transfer_deliver(req);
+
+		rc = rc ?: delivered;
 	}
 	/* A queue pair in error fails what is in flight: the owner asked for the disconnect. */
 	if (rc == -EIO)

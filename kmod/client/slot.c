@@ -28,25 +28,38 @@ static int slot_init(struct pmof_slot *slot, struct pmof_queue *q, u16 tag)
 	return pmof_buf_init(&slot->msg, dev, PMOF_IO_MSG_SIZE, DMA_TO_DEVICE);
 }
 
-/* On error the rest is freed by pmof_slot_free_all(), with the connection. */
+static void slots_free(struct pmof_slot *slots, u16 nr, struct ib_device *dev)
+{
+	u16 i;
+
+	for (i = 0; i < nr; i++) {
+		pmof_buf_free(&slots[i].bounce, dev);
+		pmof_buf_free(&slots[i].msg, dev);
+	}
+	kvfree(slots);
+}
+
+/* The queue's depth is final.  The receive handler may run already. */
 int pmof_slot_alloc_all(struct pmof_queue *q)
 {
+	struct pmof_slot *slots;
 	u16 i;
 	int rc;
 
-	rc = sbitmap_queue_init_node(&q->tags, q->depth, -1, false, GFP_KERNEL, NUMA_NO_NODE);
-	if (rc)
-		return rc;
-	q->slots = kvcalloc(q->depth, sizeof(*q->slots), GFP_KERNEL);
-	if (!q->slots) {
-		sbitmap_queue_free(&q->tags);
+	slots = kvcalloc(q->depth, sizeof(*slots), GFP_KERNEL);
+	if (!slots)
 		return -ENOMEM;
+	for (i = 0, rc = 0; i < q->depth && !rc; i++)
+		rc = slot_init(&slots[i], q, i);
+	if (!rc)
+		rc = sbitmap_queue_init_node(&q->tags, q->depth, -1, false, GFP_KERNEL,
+					     NUMA_NO_NODE);
+	if (rc) {
+		slots_free(slots, i, q->conn->ibdev);
+		return rc;
 	}
-	for (i = 0; i < q->depth; i++) {
-		rc = slot_init(&q->slots[i], q, i);
-		if (rc)
-			return rc;
-	}
+	/* Pairs with pmof_slot_reply(): who sees the slots sees the depth that fits them. */
+	smp_store_release(&q->slots, slots);
 	return 0;
 }
 
@@ -63,15 +76,9 @@ void pmof_slot_unmap_all(struct pmof_queue *q)
 /* The buffers are unmapped already; a thread may have looked at them until now. */
 void pmof_slot_free_all(struct pmof_queue *q)
 {
-	u16 i;
-
 	if (!q->slots)
 		return;
-	for (i = 0; i < q->depth; i++) {
-		pmof_buf_free(&q->slots[i].bounce, NULL);
-		pmof_buf_free(&q->slots[i].msg, NULL);
-	}
-	kvfree(q->slots);
+	slots_free(q->slots, q->depth, NULL);
 	q->slots = NULL;
 	sbitmap_queue_free(&q->tags);
 }
@@ -101,7 +108,7 @@ static int tag_wait(struct pmof_queue *q, unsigned int *cpu)
 /**
  * pmof_slot_get - reserve a slot for a request
  * @q: queue
- * @req: owner, whose count of pending slots goes up
+ * @req: owner
  *
  * Return: the slot, or ERR_PTR(-EINTR) on a fatal signal.  Sleeps.
  */
@@ -256,14 +263,16 @@ static void slot_error_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 void pmof_slot_reply(struct pmof_queue *q, u16 tag, int status)
 {
+	/* Pairs with pmof_slot_alloc_all(): their depth comes with them. */
+	struct pmof_slot *slots = smp_load_acquire(&q->slots);
 	struct pmof_slot *slot;
 
-	if (!q->slots || tag >= q->depth ||
-	    !test_and_clear_bit(PMOF_SLOT_REPLY, &q->slots[tag].flags)) {
+	if (!slots || tag >= q->depth ||
+	    !test_and_clear_bit(PMOF_SLOT_REPLY, &slots[tag].flags)) {
 		pmof_conn_lost(q->conn);
 		return;
 	}
-	slot = &q->slots[tag];
+	slot = &slots[tag];
 	if (status && !slot->status)
 		slot->status = status;
 	pmof_slot_event(slot);
@@ -294,16 +303,21 @@ static void chain_arm(struct pmof_slot *slot, struct ib_send_wr *first)
 /* A refused post: finish now if nothing was posted, else leave it to the teardown. */
 static void post_failed(struct pmof_slot *slot, bool nothing_posted)
 {
+	struct pmof_conn *conn = slot->q->conn;
+
 	slot->status = -EIO;
-	pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_ERRORS);
-	atomic_set(&slot->pending, 1);
-	pmof_conn_lost(slot->q->conn);
-	if (nothing_posted) {
-		clear_bit(PMOF_SLOT_REPLY, &slot->flags);
-		pmof_slot_event(slot);
-	} else {
+	pmof_stat_inc(conn->stats, PMOF_STAT_ERRORS);
+	if (!nothing_posted) {
+		/* Neither completion nor reply; what was posted ends in the drain. */
+		atomic_set(&slot->pending, 1);
 		set_bit(PMOF_SLOT_REPLY, &slot->flags);
+	} else {
+		/* Each event once: a forged reply may have come for the one. */
+		if (test_and_clear_bit(PMOF_SLOT_REPLY, &slot->flags))
+			pmof_slot_event(slot);
+		pmof_slot_event(slot);
 	}
+	pmof_conn_lost(conn);
 }
 
 /**

@@ -75,10 +75,7 @@ static ssize_t disconnect_store(struct device *dev, struct device_attribute *att
 
 	if (kstrtobool(buf, &yes) || !yes)
 		return -EINVAL;
-	/* True for one caller; the attribute is gone, so the removal does not wait for us. */
-	if (device_remove_file_self(dev, attr))
-		pmof_conn_remove(to_conn(dev));
-	return count;
+	return pmof_conn_remove(to_conn(dev)) ?: count;
 }
 static DEVICE_ATTR_WO(disconnect);
 

@@ -61,22 +61,42 @@ static void post_piece(struct pmof_slot *slot, u64 offset, const struct pmof_ran
 	}
 }
 
+/*
+ * A slot with a put's data in it.  Nobody sits in a page fault, which user
+ * space may serve, with a slot in hand: others wait for it.
+ */
+static struct pmof_slot *get_filled_slot(struct pmof_req *req)
+{
+	void __user *addr = u64_to_user_ptr(req->addr);
+	struct pmof_slot *slot;
+	unsigned long left;
+
+	for (;;) {
+		slot = pmof_slot_get(req->q, req);
+		if (IS_ERR(slot))
+			return slot;
+		pagefault_disable();
+		left = __copy_from_user_inatomic(slot->bounce.data, addr, req->length);
+		pagefault_enable();
+		if (!left)
+			return slot;
+		pmof_slot_put(slot);
+		if (fault_in_readable(addr, req->length))
+			return ERR_PTR(-EFAULT);
+	}
+}
+
 /* Up to a page within one segment: through the slot's own buffer. */
 static int transfer_bounced(struct pmof_req *req)
 {
-	void __user *addr = u64_to_user_ptr(req->addr);
 	bool get = req->opcode == PMOF_OP_GET;
 	struct pmof_range all = { req->offset, req->length };
 	struct pmof_queue *q = req->q;
 	struct pmof_slot *slot;
 
-	slot = pmof_slot_get(q, req);
+	slot = get ? pmof_slot_get(q, req) : get_filled_slot(req);
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
-	if (!get && copy_from_user(slot->bounce.data, addr, req->length)) {
-		pmof_slot_put(slot);
-		return -EFAULT;
-	}
 	if (!pmof_post_begin(q->conn)) {
 		pmof_slot_put(slot);
 		return pmof_conn_gone_errno(q->conn);
@@ -89,6 +109,31 @@ static int transfer_bounced(struct pmof_req *req)
 	post_piece(slot, req->offset, &all);
 	pmof_post_end();
 	return 0;
+}
+
+/* Copies a finished bounced get to its owner and frees its slot.  Return: 0, -EFAULT, -ENOMEM. */
+int pmof_transfer_deliver(struct pmof_req *req)
+{
+	void __user *addr = u64_to_user_ptr(req->addr);
+	struct pmof_slot *slot = req->kept;
+	unsigned long left;
+	void *copy = NULL;
+
+	pagefault_disable();
+	left = __copy_to_user_inatomic(addr, slot->bounce.data, req->length);
+	pagefault_enable();
+	/* Not through a page fault with a slot in hand. */
+	if (left)
+		copy = kmemdup(slot->bounce.data, req->length, GFP_KERNEL_ACCOUNT);
+	req->kept = NULL;
+	pmof_slot_put(slot);
+	if (!left)
+		return 0;
+	if (!copy)
+		return -ENOMEM;
+	left = copy_to_user(addr, copy, req->length);
+	kfree(copy);
+	return left ? -EFAULT : 0;
 }
 
 /* Posts @len bytes that start @page_offset into pages[0]. */
@@ -121,12 +166,9 @@ static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offse
 /* Pages that one work request may name. */
 static u32 max_pages(const struct pmof_req *req)
 {
-	const struct ib_device_attr *attrs = &req->q->conn->ibdev->attrs;
-	u32 n = min_t(u32, PMOF_SLOT_PAGES, req->q->qp.max_send_sge);
+	const struct pmof_qp *qp = &req->q->qp;
 
-	if (req->opcode == PMOF_OP_GET && attrs->max_sge_rd > 0)
-		n = min_t(u32, n, attrs->max_sge_rd);
-	return n;
+	return req->opcode == PMOF_OP_GET ? qp->max_read_sge : qp->max_send_sge;
 }
 
 /* Posts the pinned window: @bytes from @done bytes into the request. */
@@ -157,15 +199,33 @@ static int issue_window(struct pmof_req *req, u64 done, u64 bytes)
 /* Releases the window's pages.  Nothing of it is under way any more.  Sleeps. */
 void pmof_transfer_unpin(struct pmof_req *req)
 {
-	if (!req->pages)
-		return;
-	unpin_user_pages_dirty_lock(req->pages, req->nr_pages, req->opcode == PMOF_OP_GET);
+	if (req->nr_pages)
+		unpin_user_pages_dirty_lock(req->pages, req->nr_pages,
+					    req->opcode == PMOF_OP_GET);
+	req->nr_pages = 0;
+}
+
+/* Ends what pmof_transfer() has begun; after the last pmof_transfer_unpin(). */
+void pmof_transfer_end(struct pmof_req *req)
+{
 	if (req->pages != req->few_pages)
 		kvfree(req->pages);
 	req->pages = NULL;
 }
 
-/* Pins the next window; returns its bytes, or -EFAULT or -ENOMEM. */
+/* The array for any window of the request: once, so that no later one can fail for it. */
+static int alloc_pages_array(struct pmof_req *req)
+{
+	u64 nr = DIV_ROUND_UP(offset_in_page(req->addr) + req->length, PAGE_SIZE);
+
+	req->pages = req->few_pages;
+	if (nr > ARRAY_SIZE(req->few_pages))
+		req->pages = kvmalloc_array(min_t(u64, nr, PMOF_WINDOW_PAGES),
+					    sizeof(*req->pages), GFP_KERNEL_ACCOUNT);
+	return req->pages ? 0 : -ENOMEM;
+}
+
+/* Pins the next window; returns its bytes or a negative errno. */
 static s64 pin_window(struct pmof_req *req, u64 done)
 {
 	unsigned int gup = req->opcode == PMOF_OP_GET ? FOLL_WRITE : 0;
@@ -174,25 +234,17 @@ static s64 pin_window(struct pmof_req *req, u64 done)
 	u64 bytes = min_t(u64, req->length - done,
 			  (u64)PMOF_WINDOW_PAGES * PAGE_SIZE - page_offset);
 	int nr = DIV_ROUND_UP(page_offset + bytes, PAGE_SIZE);
-	struct page **pages = req->few_pages;
-	int pinned;
 
-	if (nr > ARRAY_SIZE(req->few_pages)) {
-		pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL_ACCOUNT);
-		if (!pages)
-			return -ENOMEM;
+	start &= PAGE_MASK;
+	while (req->nr_pages < nr) {
+		int n = pin_user_pages_fast(start + (u64)req->nr_pages * PAGE_SIZE,
+					    nr - req->nr_pages, gup, req->pages + req->nr_pages);
+
+		if (n <= 0)
+			return n ?: -EFAULT;
+		req->nr_pages += n;
 	}
-	pinned = pin_user_pages_fast(start & PAGE_MASK, nr, gup, pages);
-	if (pinned == nr) {
-		req->pages = pages;
-		req->nr_pages = nr;
-		return bytes;
-	}
-	if (pinned > 0)
-		unpin_user_pages(pages, pinned);
-	if (pages != req->few_pages)
-		kvfree(pages);
-	return pinned < 0 ? pinned : -EFAULT;
+	return bytes;
 }
 
 /*
@@ -217,6 +269,8 @@ static int transfer_pinned(struct pmof_req *req)
 	int rc;
 
 	rc = prefault(req);
+	if (!rc)
+		rc = alloc_pages_array(req);
 	while (!rc && done < req->length) {
 		if (done) {
 			rc = pmof_req_wait(req);

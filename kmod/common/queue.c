@@ -148,6 +148,9 @@ int pmof_qp_create(struct pmof_qp *qp, struct rdma_cm_id *cm_id,
 	qp->cm_id = cm_id;
 	qp->dev = dev;
 	qp->max_send_sge = clamp_t(u32, cfg->max_send_sge, 1, dev->attrs.max_send_sge);
+	qp->max_read_sge = qp->max_send_sge;
+	if (dev->attrs.max_sge_rd > 0)
+		qp->max_read_sge = min_t(u32, qp->max_read_sge, dev->attrs.max_sge_rd);
 	qp->cq = ib_alloc_cq(dev, cfg->context, cfg->max_send_wr + cfg->nr_rx + 2,
 			     cfg->comp_vector % dev->num_comp_vectors, cfg->poll_ctx);
 	if (IS_ERR(qp->cq))

@@ -60,6 +60,7 @@ struct pmof_qp {
 	struct pmof_rx *rx;
 	u32 nr_rx;
 	u32 max_send_sge;
+	u32 max_read_sge;	/* of an RDMA READ, at most max_send_sge */
 	u32 max_inline;		/* as asked for, or 0 if the device has none */
 };
 

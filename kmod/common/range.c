@@ -7,7 +7,7 @@ int pmof_layout_init(struct pmof_layout *l, u64 size, u64 segment_size)
 	if (!size || !is_power_of_2(segment_size) || segment_size < PMOF_MIN_SEGMENT ||
 	    segment_size > PMOF_MAX_SEGMENT)
 		return -EINVAL;
-	if ((size - 1) / segment_size >= PMOF_MAX_SEGMENTS)
+	if ((size - 1) >> ilog2(segment_size) >= PMOF_MAX_SEGMENTS)
 		return -EINVAL;
 	l->size = size;
 	l->shift = ilog2(segment_size);

@@ -84,9 +84,6 @@ static u64 write_back_slice(struct pmof_srv_req *req)
 	struct pmof_session *s = req->queue->session;
 	u64 n, lines = 0, left = SLICE;
 
-	/* Nobody waits for the answer. */
-	if (pmof_session_ending(s))
-		a->next = a->nr;
 	while (left && a->next < a->nr) {
 		struct pmof_range *r = &a->range[a->next];
 
@@ -110,6 +107,13 @@ static void reply(struct pmof_srv_req *req)
 	pmof_srv_queue_reply(req, sizeof(struct pmof_wire_hdr), NULL);
 }
 
+/* Nobody waits for it any more; and what was not done must not be answered. */
+static void drop(struct pmof_srv_req *req)
+{
+	list_del(&req->entry);
+	pmof_srv_queue_put(req->queue);
+}
+
 static void run_round(struct flush_worker *w, struct list_head *pending)
 {
 	struct pmof_srv_req *req, *next;
@@ -121,6 +125,10 @@ static void run_round(struct flush_worker *w, struct list_head *pending)
 	/* A fence waits for the write-backs of its own CPU only. */
 	migrate_disable();
 	list_for_each_entry_safe(req, next, pending, entry) {
+		if (pmof_session_ending(req->queue->session)) {
+			drop(req);
+			continue;
+		}
 		count_fence(w, req->queue->session);
 		lines += write_back_slice(req);
 		requests++;

@@ -80,9 +80,19 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 }
 
 /*
- * Waiting is safe: who is waited for is in a namespace already, and so waits
- * for nobody.
+ * Waits for the end of @old, and puts it, unless @s is ended meanwhile.  There
+ * is no circle: who is waited for is in a namespace already, so its own login
+ * waits for nobody.
  */
+static void end_and_wait(struct pmof_session *s, struct pmof_session *old)
+{
+	pmof_session_end(old);
+	while (!wait_for_completion_timeout(&old->gone, HZ / 10))
+		if (pmof_session_ending(s))
+			break;
+	put_device(&old->dev);
+}
+
 static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 {
 	struct pmof_session *old;
@@ -94,9 +104,7 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 		mutex_unlock(&pmof_sessions_mutex);
 		if (status != -EAGAIN)
 			return status;
-		pmof_session_end(old);
-		wait_for_completion(&old->gone);
-		put_device(&old->dev);
+		end_and_wait(s, old);
 	}
 }
 

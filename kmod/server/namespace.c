@@ -14,34 +14,52 @@
 
 #define REMEDY_FSDAX	"is not PMEM in fsdax mode; run: ndctl create-namespace -f -e namespaceX.Y -m fsdax"
 
-/* Enabled namespaces, for those who come with a DAX device. */
-static LIST_HEAD(enabled_list);
-static DEFINE_MUTEX(enabled_mutex);
+/*
+ * Namespaces that hold a DAX device or are about to.  DAX calls its holder
+ * without keeping it from going away, so the holder is looked up here.
+ */
+static LIST_HEAD(holders);
+static DEFINE_MUTEX(holders_mutex);
 
-static struct pmof_ns *get_by_dax(struct dax_device *dax)
+static void add_holder(struct pmof_ns *ns)
+{
+	mutex_lock(&holders_mutex);
+	list_add_tail(&ns->entry, &holders);
+	mutex_unlock(&holders_mutex);
+}
+
+static void del_holder(struct pmof_ns *ns)
+{
+	mutex_lock(&holders_mutex);
+	list_del(&ns->entry);
+	mutex_unlock(&holders_mutex);
+}
+
+/* @holder may be stale: it is only compared. */
+static struct pmof_ns *get_holder(const void *holder)
 {
 	struct pmof_ns *ns, *found = NULL;
 
-	mutex_lock(&enabled_mutex);
-	list_for_each_entry(ns, &enabled_list, entry) {
-		if (ns->dax == dax) {
+	mutex_lock(&holders_mutex);
+	list_for_each_entry(ns, &holders, entry) {
+		if (ns == holder) {
 			config_item_get(&ns->item);
 			found = ns;
 			break;
 		}
 	}
-	mutex_unlock(&enabled_mutex);
+	mutex_unlock(&holders_mutex);
 	return found;
 }
 
 /*
- * The DAX device is about to go, or has lost pages.  It is gone once this
- * returns, so no session may be left then.  The holder's data is not trusted:
- * the namespace may be disabled and freed meanwhile.
+ * The DAX device is about to go, or has lost pages.  When this returns it
+ * goes, so no session may be left then.  If the namespace is just being
+ * enabled, its mutex makes us wait for that first.
  */
 static int notify_failure(struct dax_device *dax, u64 offset, u64 length, int mf_flags)
 {
-	struct pmof_ns *ns = get_by_dax(dax);
+	struct pmof_ns *ns = get_holder(dax_holder(dax));
 
 	if (!ns)
 		return -ENODEV;
@@ -98,8 +116,10 @@ static int get_dax(struct pmof_ns *ns, u64 *start)
 		pr_err("namespace %s: %s " REMEDY_FSDAX "\n", pmof_ns_name(ns), ns->path);
 		return -EINVAL;
 	}
+	add_holder(ns);
 	ns->dax = fs_dax_get_by_bdev(bdev, start, ns, &holder_ops);
 	if (!ns->dax) {
+		del_holder(ns);
 		pr_err("namespace %s: %s is not aligned to pages, or another partition of its device is in use\n",
 		       pmof_ns_name(ns), ns->path);
 		return -EINVAL;
@@ -220,9 +240,11 @@ static void set_live(struct pmof_ns *ns, bool live)
 
 static void close_ns(struct pmof_ns *ns)
 {
-	if (ns->dax)
+	if (ns->dax) {
 		fs_put_dax(ns->dax, ns);
-	ns->dax = NULL;
+		ns->dax = NULL;
+		del_holder(ns);
+	}
 	pmof_bdev_close(&ns->bdev);
 	ns->addr = NULL;
 	ns->size = 0;
@@ -252,9 +274,6 @@ int pmof_ns_enable(struct pmof_ns *ns)
 		goto close;
 	ns->generation = random_nonzero();
 	ns->enabled = true;
-	mutex_lock(&enabled_mutex);
-	list_add_tail(&ns->entry, &enabled_list);
-	mutex_unlock(&enabled_mutex);
 	set_live(ns, true);
 	pr_info("namespace %s: %s, %llu bytes, persistence domain %s%s\n", pmof_ns_name(ns),
 		ns->path, ns->size, pmof_domain_str(ns->domain),
@@ -276,9 +295,6 @@ void pmof_ns_disable(struct pmof_ns *ns)
 		return;
 	set_live(ns, false);
 	pmof_sessions_end(&all);
-	mutex_lock(&enabled_mutex);
-	list_del(&ns->entry);
-	mutex_unlock(&enabled_mutex);
 	ns->enabled = false;
 	close_ns(ns);
 	pr_info("namespace %s: disabled\n", pmof_ns_name(ns));

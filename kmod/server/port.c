@@ -27,7 +27,7 @@ static int connect_admin(struct pmof_port *port, struct rdma_cm_id *cm_id,
 	s = pmof_session_create(port, cm_id, c, &status);
 	if (!s)
 		return status;
-	q = pmof_srv_queue_create(s, cm_id, 0, PMOF_ADMIN_DEPTH);
+	q = pmof_srv_queue_create(s, cm_id, 0, min_t(u16, c->queue_depth, PMOF_ADMIN_DEPTH));
 	if (!q) {
 		status = PMOF_SC_NO_MEMORY;
 		goto abandon;

@@ -55,7 +55,7 @@ struct pmof_ns {
 	bool enabled;
 
 	/* Fixed while enabled, and sessions end first: they read without a lock. */
-	struct list_head entry;		/* of enabled ones; under its list's mutex */
+	struct list_head entry;		/* of namespace.c's list, which has its mutex */
 	struct pmof_bdev bdev;
 	struct dax_device *dax;
 	void *addr;
