@@ -46,6 +46,14 @@ static size_t odd_length(uint64_t *state)
 	return r % 3 == 1 ? 1 + r / 3 % 300 : 1 + r / 3 % (200 * KiB);
 }
 
+/* Where RWF_DSYNC is not known, the plain call will do: the test below tells. */
+static ssize_t dsync_write(int fd, const struct iovec *iov, int nr, off_t off)
+{
+	ssize_t n = pwritev2(fd, iov, nr, off, RWF_DSYNC);
+
+	return n < 0 && errno == EOPNOTSUPP ? pwritev(fd, iov, nr, off) : n;
+}
+
 static int write_somehow(int fd, uint64_t *state, uint64_t off, char *p, size_t len)
 {
 	struct iovec iov[3] = {
@@ -59,7 +67,7 @@ static int write_somehow(int fd, uint64_t *state, uint64_t off, char *p, size_t 
 	case 1:
 		return pwritev(fd, iov, 3, off) == (ssize_t)len ? 0 : -EIO;
 	case 2:
-		return pwritev2(fd, iov, 3, off, RWF_DSYNC) == (ssize_t)len ? 0 : -EIO;
+		return dsync_write(fd, iov, 3, off) == (ssize_t)len ? 0 : -EIO;
 	case 3:
 		return vm_put(fd, off, p, len, PMOF_F_PERSIST);
 	default:
@@ -260,6 +268,16 @@ TEST_F(rw, sync_calls)
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(4096, pwrite(fd, in, 4096, 80 * MiB + 1));
 	close(fd);
+}
+
+TEST_F(rw, rwf_dsync)
+{
+	struct iovec iov = { "12345678", 8 };
+	ssize_t n = pwritev2(self->fd, &iov, 1, 80 * MiB, RWF_DSYNC);
+
+	if (n < 0 && errno == EOPNOTSUPP)
+		SKIP(return, "the device has no RWF_DSYNC");
+	EXPECT_EQ(8, n);
 }
 
 TEST_F(rw, another_file_and_session_see_a_put)

@@ -5,8 +5,9 @@
  * every area, with what was never written in it, at the end.
  *
  *   stress [-b MIB] [-t THREADS] [-a AREA_MIB] [-m MAX_LENGTH] [-s SEED] [-n]
+ *          [-p PART/PARTS]
  *
- * -n: puts without PERSIST, and one PERSIST at the end. Prints TAP.
+ * -p: only in this part of the namespace. -n: puts without PERSIST, and one PERSIST at the end. Prints TAP.
  */
 #include "vm.h"
 
@@ -14,7 +15,8 @@ static uint64_t total = 200 * MiB, area_len = 8 * MiB, max_len = 4 * MiB, seed;
 static int threads = 8;
 static uint32_t put_flags = PMOF_F_PERSIST;
 static int fd;
-static uint64_t ns_size;
+static uint64_t part_start, part_len;	/* of the namespace */
+static unsigned int part, parts = 1;
 
 struct worker {
 	pthread_t thread;
@@ -114,23 +116,30 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Areas are spread over the whole namespace, at odd places; the last ends it. */
+/* Areas are spread over the part, at odd places; the last ends it. */
 static void place(struct worker *w, int id)
 {
-	uint64_t stride = (ns_size - area_len) / (threads > 1 ? threads - 1 : 1);
+	uint64_t stride = (part_len - area_len) / (threads > 1 ? threads - 1 : 1);
 
 	w->id = id;
-	w->base = stride * id + (id && id < threads - 1 ? 2 * id + 1 : 0);
+	w->base = part_start + stride * id + (id && id < threads - 1 ? 2 * id + 1 : 0);
 	w->state = (seed + 1) * 0x9e3779b97f4a7c15ULL + id + 1;
 	w->shadow = vm_pages(area_len);
 	w->got = vm_pages(area_len);
+}
+
+static void usage(void)
+{
+	fprintf(stderr, "usage: stress [-b MIB] [-t THREADS] [-a AREA_MIB] [-m MAX_LENGTH]\n"
+		"              [-s SEED] [-n] [-p PART/PARTS]\n");
+	exit(2);
 }
 
 static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "b:t:a:m:s:n")) != -1) {
+	while ((c = getopt(argc, argv, "b:t:a:m:s:np:")) != -1) {
 		switch (c) {
 		case 'b':
 			total = strtoull(optarg, NULL, 0) * MiB;
@@ -150,9 +159,13 @@ static void parse(int argc, char **argv)
 		case 'n':
 			put_flags = 0;
 			break;
+		case 'p':
+			if (sscanf(optarg, "%u/%u", &part, &parts) == 2 && part < parts)
+				break;
+			usage();
+			break;
 		default:
-			fprintf(stderr, "usage: stress [-b MIB] [-t THREADS] [-a AREA_MIB] [-m MAX_LENGTH] [-s SEED] [-n]\n");
-			exit(2);
+			usage();
 		}
 	}
 	if (max_len > area_len)
@@ -176,8 +189,9 @@ int main(int argc, char **argv)
 		printf("not ok 1 stress # cannot open the device\n");
 		return 1;
 	}
-	ns_size = info.ns_size;
-	if (area_len * threads + 4096 > ns_size) {
+	part_len = info.ns_size / parts;
+	part_start = part_len * part;
+	if (area_len * threads + 4096 > part_len) {
 		printf("not ok 1 stress # %d areas of %llu MiB do not fit\n", threads,
 		       (unsigned long long)(area_len / MiB));
 		return 1;

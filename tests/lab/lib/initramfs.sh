@@ -313,7 +313,7 @@ find_stage() {
 	elif [[ -n $opt_build || -z $(ls -A "$stage" 2>/dev/null) ]]; then
 		say "building pmof for $version"
 		[[ -n $(ls -A "$stage" 2>/dev/null) ]] || fresh=1
-		make -s -C "$repo" install DESTDIR="$stage" KVER="$version" \
+		make -s -j"$(nproc)" -C "$repo" install DESTDIR="$stage" KVER="$version" \
 			>"$log" 2>&1 </dev/null || build_failed "$log" $fresh
 	fi
 }

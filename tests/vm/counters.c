@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an operation costs, exactly: work requests and round trips at the
+ * client, handler calls, lines and fences at the server. One connection per
+ * persist method, with one queue for each CPU; a thread that is pinned to a
+ * CPU uses that queue.
+ */
+#include "kselftest_harness.h"
+#include "vm.h"
+
+#define AT	(8 * MiB)
+
+FIXTURE(counters) {
+	int instance;
+	int fd;
+	bool assist;
+	bool cpu_cache;		/* nothing to write back there */
+	char *buf;
+};
+
+FIXTURE_VARIANT(counters) {
+	const char *method;
+};
+
+FIXTURE_VARIANT_ADD(counters, assist) {
+	.method = "assist",
+};
+
+FIXTURE_VARIANT_ADD(counters, read) {
+	.method = "read",
+};
+
+FIXTURE_SETUP(counters)
+{
+	struct pmof_info info;
+	char options[64];
+
+	snprintf(options, sizeof(options), "persist=%s,queues=2", variant->method);
+	self->instance = vm_connect(options);
+	self->assist = !strcmp(variant->method, "assist");
+	if (self->instance == -EOPNOTSUPP && !self->assist) {
+		ASSERT_STRNE("cpu", vm_env("LAB_DOMAIN", ""));
+		SKIP(return, "the server does not offer read on this domain");
+	}
+	ASSERT_LE(0, self->instance);
+	self->fd = vm_open(self->instance, O_RDWR);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, vm_info(self->fd, &info));
+	ASSERT_EQ(2, info.nr_queues);
+	ASSERT_EQ(self->assist ? PMOF_METHOD_ASSIST : PMOF_METHOD_READ, info.method);
+	self->cpu_cache = info.domain == PMOF_DOMAIN_CPU_CACHE;
+	self->buf = vm_pages(4 * MiB);
+	vm_pin(0);
+}
+
+FIXTURE_TEARDOWN(counters)
+{
+	if (self->instance < 0)
+		return;
+	EXPECT_TRUE(vm_attr_is(self->instance, "state", "live"));
+	close(self->fd);
+	EXPECT_EQ(0, vm_disconnect(self->instance));
+}
+
+/* --- snapshots ------------------------------------------------------------- */
+
+enum {
+	WR_WRITE, WR_READ, WR_SEND, WR_CAS, WR_FETCH_ADD, ROUND_TRIPS, PUTS, GETS, PERSISTS,
+	ATOMICS, BYTES_PUT, BYTES_GOT, ERRORS, RPC_CALLS, SRV_PERSISTS, LINES, BYTES, FENCES,
+	REPLIES, BAD_MESSAGES, MRS, NR_COUNTERS
+};
+
+static const char *const names[NR_COUNTERS] = {
+	[WR_WRITE] = "stats/wr_write", [WR_READ] = "stats/wr_read", [WR_SEND] = "stats/wr_send",
+	[WR_CAS] = "stats/wr_cas", [WR_FETCH_ADD] = "stats/wr_fetch_add",
+	[ROUND_TRIPS] = "stats/round_trips", [PUTS] = "stats/puts", [GETS] = "stats/gets",
+	[PERSISTS] = "stats/persists", [ATOMICS] = "stats/atomics",
+	[BYTES_PUT] = "stats/bytes_put", [BYTES_GOT] = "stats/bytes_got",
+	[ERRORS] = "stats/errors", [RPC_CALLS] = "server_stats/rpc_calls",
+	[SRV_PERSISTS] = "server_stats/persists", [LINES] = "server_stats/lines",
+	[BYTES] = "server_stats/bytes", [FENCES] = "server_stats/fences",
+	[REPLIES] = "server_stats/replies", [BAD_MESSAGES] = "server_stats/bad_messages",
+	[MRS] = "server_stats/mrs",
+};
+
+struct counts {
+	uint64_t v[NR_COUNTERS];
+};
+
+static struct counts take(int instance)
+{
+	struct counts c;
+	int i;
+
+	for (i = 0; i < NR_COUNTERS; i++)
+		c.v[i] = vm_stat(instance, names[i]);
+	return c;
+}
+
+/* Asserts how much a counter has grown since @before. */
+#define GREW(before, counter, by)							\
+	EXPECT_EQ((uint64_t)(by), vm_stat(self->instance, names[counter]) -		\
+		  (before).v[counter]) TH_LOG("%s", names[counter])
+
+/* A durable operation on one queue, of @lines cache lines: what it adds to its own request. */
+#define DURABLE(before, lines, bytes) do {						\
+	GREW(before, WR_SEND, self->assist ? 1 : 0);					\
+	GREW(before, WR_READ, self->assist ? 0 : 1);					\
+	GREW(before, RPC_CALLS, self->assist ? 1 : 0);					\
+	GREW(before, SRV_PERSISTS, self->assist ? 1 : 0);				\
+	GREW(before, LINES, self->assist && !self->cpu_cache ? (lines) : 0);		\
+	GREW(before, BYTES, self->assist ? (bytes) : 0);				\
+	GREW(before, FENCES, self->assist ? 1 : 0);					\
+} while (0)
+
+/* --- single operations ------------------------------------------------------ */
+
+/* The figure that the project is measured by. */
+TEST_F(counters, durable_64_byte_put)
+{
+	struct counts c = take(self->instance);
+
+	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 64, PMOF_F_PERSIST));
+	GREW(c, WR_WRITE, 1);
+	GREW(c, ROUND_TRIPS, 1);
+	DURABLE(c, 1, 64);
+	GREW(c, PUTS, 1);
+	GREW(c, BYTES_PUT, 64);
+	GREW(c, ERRORS, 0);
+	GREW(c, BAD_MESSAGES, 0);
+}
+
+TEST_F(counters, durable_put_across_lines)
+{
+	struct counts c = take(self->instance);
+
+	ASSERT_EQ(0, vm_put(self->fd, AT + 63, self->buf, 2, PMOF_F_PERSIST));
+	GREW(c, WR_WRITE, 1);
+	GREW(c, ROUND_TRIPS, 1);
+	DURABLE(c, 2, 2);
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_put(self->fd, AT + 1, self->buf, 4096, PMOF_F_PERSIST));
+	GREW(c, WR_WRITE, 1);
+	GREW(c, ROUND_TRIPS, 1);
+	DURABLE(c, 65, 4096);
+}
+
+TEST_F(counters, durable_put_of_nothing)
+{
+	struct counts c = take(self->instance);
+
+	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 0, PMOF_F_PERSIST));
+	GREW(c, WR_WRITE, 0);
+	GREW(c, WR_SEND, 0);
+	GREW(c, WR_READ, 0);
+	GREW(c, ROUND_TRIPS, 0);
+}
+
+TEST_F(counters, plain_put_and_get)
+{
+	struct counts c = take(self->instance);
+
+	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 64, 0));
+	GREW(c, WR_WRITE, 1);
+	GREW(c, WR_READ, 0);
+	GREW(c, WR_SEND, 0);
+	GREW(c, ROUND_TRIPS, 1);
+	ASSERT_EQ(0, vm_get(self->fd, AT, self->buf, 64));
+	GREW(c, WR_READ, 1);
+	GREW(c, ROUND_TRIPS, 2);
+	GREW(c, GETS, 1);
+	GREW(c, BYTES_GOT, 64);
+	GREW(c, RPC_CALLS, 0);
+	GREW(c, LINES, 0);
+}
+
+TEST_F(counters, atomics)
+{
+	struct pmof_atomic a = { .size = sizeof(a), .flags = PMOF_F_PERSIST, .offset = AT };
+	struct counts c = take(self->instance);
+	uint64_t old;
+
+	ASSERT_EQ(0, vm_cas(self->fd, AT, 0, 0, &old));
+	ASSERT_EQ(0, vm_fetch_add(self->fd, AT, 0, &old));
+	GREW(c, WR_CAS, 1);
+	GREW(c, WR_FETCH_ADD, 1);
+	GREW(c, ROUND_TRIPS, 2);
+	GREW(c, ATOMICS, 2);
+	GREW(c, WR_READ, 0);
+	GREW(c, WR_SEND, 0);
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_ioctl(self->fd, PMOF_IOC_FETCH_ADD, &a));
+	GREW(c, WR_FETCH_ADD, 1);
+	GREW(c, ROUND_TRIPS, 1);
+	DURABLE(c, 1, 8);
+}
+
+/* Split and pipelined: still one round trip, one message, every line once. */
+TEST_F(counters, durable_put_of_a_mebibyte)
+{
+	struct counts c = take(self->instance);
+	uint64_t writes;
+
+	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 1 * MiB, PMOF_F_PERSIST));
+	writes = vm_stat(self->instance, names[WR_WRITE]) - c.v[WR_WRITE];
+	EXPECT_GE(writes, 8);
+	EXPECT_LE(writes, 40);
+	GREW(c, ROUND_TRIPS, 1);
+	GREW(c, WR_SEND, self->assist ? 1 : 0);
+	GREW(c, WR_READ, self->assist ? 0 : 1);
+	GREW(c, RPC_CALLS, self->assist ? 1 : 0);
+	GREW(c, LINES, self->assist && !self->cpu_cache ? 1 * MiB / 64 : 0);
+	GREW(c, BYTES_PUT, 1 * MiB);
+}
+
+/* Reading a counter does not count as work on the data path. */
+TEST_F(counters, looking_changes_nothing)
+{
+	struct counts c = take(self->instance);
+	int i;
+
+	take(self->instance);
+	for (i = 0; i < NR_COUNTERS; i++)
+		if (i != REPLIES)
+			GREW(c, i, 0);
+	EXPECT_GE(c.v[MRS], 1);
+}
+
+/* --- PERSIST over several queues -------------------------------------------- */
+
+/* On one dirty queue: a message goes there, or one READ. */
+TEST_F(counters, persist_with_one_dirty_queue)
+{
+	struct counts c;
+
+	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 64, 0));
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_persist(self->fd, AT, 64));
+	GREW(c, WR_WRITE, 0);
+	GREW(c, ROUND_TRIPS, 1);
+	DURABLE(c, 1, 64);
+	GREW(c, PERSISTS, 1);
+}
+
+/* The put went by another queue: nothing may be promised before that one has been cleaned. */
+TEST_F(counters, persist_from_another_cpu)
+{
+	struct counts c;
+
+	vm_pin(1);
+	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 64, 0));
+	vm_pin(0);
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_persist(self->fd, AT, 64));
+	GREW(c, ROUND_TRIPS, 1);
+	DURABLE(c, 1, 64);
+	/* It is clean now: by read there is nothing left to do. */
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_persist(self->fd, AT, 64));
+	GREW(c, WR_READ, 0);
+	GREW(c, WR_SEND, self->assist ? 1 : 0);
+	GREW(c, ROUND_TRIPS, self->assist ? 1 : 0);
+}
+
+/* Two dirty queues: by assist a READ on the other one first, by read one on each, at once. */
+TEST_F(counters, persist_with_two_dirty_queues)
+{
+	struct counts c;
+
+	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 64, 0));
+	vm_pin(1);
+	ASSERT_EQ(0, vm_put(self->fd, AT + 64, self->buf, 64, 0));
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_persist(self->fd, AT, 128));
+	GREW(c, WR_WRITE, 0);
+	GREW(c, WR_READ, self->assist ? 1 : 2);
+	GREW(c, WR_SEND, self->assist ? 1 : 0);
+	GREW(c, ROUND_TRIPS, self->assist ? 2 : 1);
+	GREW(c, LINES, self->assist && !self->cpu_cache ? 2 : 0);
+}
+
+/* A durable put leaves its queue clean, and with it the plain put before it. */
+TEST_F(counters, durable_put_cleans_its_queue)
+{
+	struct counts c;
+
+	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 64, 0));
+	ASSERT_EQ(0, vm_put(self->fd, AT + 64, self->buf, 64, PMOF_F_PERSIST));
+	vm_pin(1);
+	ASSERT_EQ(0, vm_put(self->fd, AT + 128, self->buf, 64, 0));
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_persist(self->fd, AT, 192));
+	GREW(c, WR_READ, self->assist ? 0 : 1);
+	GREW(c, WR_SEND, self->assist ? 1 : 0);
+	GREW(c, ROUND_TRIPS, 1);
+}
+
+/* An atomic without PERSIST dirties its queue as a put does. */
+TEST_F(counters, atomic_dirties_its_queue)
+{
+	struct counts c;
+	uint64_t old;
+
+	ASSERT_EQ(0, vm_persist(self->fd, AT, 64));
+	vm_pin(1);
+	ASSERT_EQ(0, vm_fetch_add(self->fd, AT, 0, &old));
+	vm_pin(0);
+	ASSERT_EQ(0, vm_put(self->fd, AT + 64, self->buf, 64, 0));
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_persist(self->fd, AT, 128));
+	GREW(c, WR_READ, self->assist ? 1 : 2);
+}
+
+TEST_F(counters, fsync_covers_everything)
+{
+	struct counts c;
+
+	ASSERT_EQ(64, pwrite(self->fd, self->buf, 64, AT));
+	c = take(self->instance);
+	ASSERT_EQ(0, fdatasync(self->fd));
+	GREW(c, PERSISTS, 1);
+	GREW(c, WR_READ, self->assist ? 0 : 1);
+	if (self->assist)
+		EXPECT_LE(1, vm_stat(self->instance, names[WR_SEND]) - c.v[WR_SEND]);
+}
+
+TEST_F(counters, o_dsync_write_is_a_durable_put)
+{
+	int fd = vm_open(self->instance, O_RDWR | O_DSYNC);
+	struct counts c = take(self->instance);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(64, pwrite(fd, self->buf, 64, AT));
+	GREW(c, WR_WRITE, 1);
+	GREW(c, ROUND_TRIPS, 1);
+	DURABLE(c, 1, 64);
+	close(fd);
+}
+
+/* --- SUBMIT ------------------------------------------------------------------ */
+
+/* Puts without an order between them share the wait. */
+TEST_F(counters, submit_pipelines_puts)
+{
+	struct pmof_op ops[16];
+	struct counts c;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		ops[i] = (struct pmof_op){ .size = sizeof(ops[i]), .opcode = PMOF_OP_PUT,
+					   .offset = AT + i * 64, .length = 64,
+					   .addr = (uintptr_t)self->buf };
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_submit(self->fd, ops, 16));
+	GREW(c, WR_WRITE, 16);
+	GREW(c, WR_SEND, 0);
+	GREW(c, WR_READ, 0);
+	GREW(c, PUTS, 16);
+	GREW(c, RPC_CALLS, 0);
+}
+
+TEST_F(counters, submit_puts_and_one_persist)
+{
+	struct pmof_op ops[9];
+	struct counts c;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		ops[i] = (struct pmof_op){ .size = sizeof(ops[i]), .opcode = PMOF_OP_PUT,
+					   .offset = AT + i * 64, .length = 64,
+					   .addr = (uintptr_t)self->buf };
+	ops[8] = (struct pmof_op){ .size = sizeof(ops[8]), .opcode = PMOF_OP_PERSIST,
+				   .offset = AT, .length = 512 };
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_submit(self->fd, ops, 9));
+	EXPECT_EQ(0, ops[8].result);
+	GREW(c, WR_WRITE, 8);
+	DURABLE(c, 8, 512);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+#
+# For the scripts of tests/vm that run inside the lab's VMs: TAP, pmof by plain
+# configfs and /dev/pmof-control (no tool of ours in between), counting leaks.
+# tests/run puts parameters into /host/params and reads /host/*.tap.
+
+# shellcheck source=/dev/null
+. /usr/lib/lab/lib.sh
+# shellcheck source=/dev/null
+. /host/params
+
+PROGRAMS=/usr/lib/pmof-tests
+CONFIG=/sys/kernel/config/pmof
+export PMOF_NS=data PMOF_INSTANCE=pmof0
+
+# --- TAP ----------------------------------------------------------------------
+
+# tap_start NAME: what follows is suite NAME, until tap_end.
+tap_start() {
+	tap_file=/host/$1.tap
+	tap_number=0
+	tap_failed=0
+	echo "TAP version 13" >"$tap_file"
+}
+
+# t TEXT COMMAND...: a test that is the command's success; keeps its output.
+t() {
+	tap_text=$1
+	shift
+	tap_number=$((tap_number + 1))
+	if "$@" >/tmp/tap.out 2>&1; then
+		echo "ok $tap_number - $tap_text" >>"$tap_file"
+	else
+		tap_failed=$((tap_failed + 1))
+		{
+			echo "not ok $tap_number - $tap_text"
+			echo "# $*"
+			sed 's/^/# /; 40q' /tmp/tap.out
+		} >>"$tap_file"
+	fi
+}
+
+t_skip() {
+	tap_number=$((tap_number + 1))
+	echo "ok $tap_number - $1 # SKIP $2" >>"$tap_file"
+}
+
+note() {
+	echo "# $*" >>"$tap_file"
+}
+
+tap_end() {
+	echo "1..$tap_number" >>"$tap_file"
+	echo "$tap_failed" >"${tap_file%.tap}.status"
+}
+
+# fails STATUS-OR-TEXT COMMAND...: succeeds if the command fails and says the text.
+fails_with() {
+	_text=$1
+	shift
+	if "$@" >/tmp/fails.out 2>&1; then
+		echo "did not fail: $*"
+		return 1
+	fi
+	grep -q -- "$_text" /tmp/fails.out && return
+	echo "failed without '$_text':"
+	cat /tmp/fails.out
+	return 1
+}
+
+# suite NAME SECONDS PROGRAM [ARGUMENT...]: a program that prints TAP itself.
+suite() {
+	_name=$1
+	_limit=$2
+	shift 2
+	echo "suite $_name ($(cut -d. -f1 /proc/uptime) s)"
+	# Its own output may be the last thing that it does: one file, in order.
+	timeout -k 5 "$_limit" "$@" >"/host/$_name.tap" 2>&1
+	echo $? >"/host/$_name.status"
+}
+
+wanted() {
+	[ -z "$SUITES" ] || case " $SUITES " in *" $1 "*) ;; *) return 1 ;; esac
+}
+
+# until SECONDS COMMAND...: poll.
+until_true() {
+	_end=$(($(cut -d. -f1 /proc/uptime) + $1))
+	shift
+	until "$@"; do
+		[ "$(cut -d. -f1 /proc/uptime)" -le "$_end" ] || { echo "time-out: $*"; return 1; }
+		sleep 0.1
+	done
+}
+
+# barrier NAME: both scripts, server and first client, get here; then both go on.
+barrier() {
+	case $LAB_ROLE in
+	server) _other=client ;;
+	client) _other=server ;;
+	esac
+	lab_signal "$LAB_ROLE-$1"
+	lab_wait "$_other-$1" 90 >/dev/null || { echo "barrier $1"; exit 1; }
+}
+
+# --- the server -----------------------------------------------------------------
+
+# set_attr FILE VALUE: not with the shell's echo, which knows only one error.
+set_attr() {
+	/usr/bin/echo "$2" >"$1"
+}
+
+# ns_make NAME DEVICE [ATTRIBUTE=VALUE]...: not enabled yet.
+ns_make() {
+	_ns=$CONFIG/namespaces/$1
+	mkdir "$_ns" && set_attr "$_ns/device_path" "$2" || return
+	shift 2
+	for _a; do
+		set_attr "$_ns/${_a%%=*}" "${_a#*=}" || return
+	done
+}
+
+ns_enable() {
+	set_attr "$CONFIG/namespaces/$1/enable" 1
+}
+
+ns_disable() {
+	set_attr "$CONFIG/namespaces/$1/enable" 0
+}
+
+ns_remove() {
+	ns_disable "$1"
+	rmdir "$CONFIG/namespaces/$1"
+}
+
+# port_make ID ADDRESS NAMESPACE...: listening, with links.
+port_make() {
+	_port=$CONFIG/ports/$1
+	mkdir "$_port" && set_attr "$_port/addr" "$2" || return
+	shift 2
+	for _a; do
+		ln -s "$CONFIG/namespaces/$_a" "$_port/namespaces/$_a" || return
+	done
+	set_attr "$_port/enable" 1
+}
+
+port_remove() {
+	_port=$CONFIG/ports/$1
+	set_attr "$_port/enable" 0
+	for _a in "$_port"/namespaces/*; do
+		[ ! -L "$_a" ] || rm "$_a"
+	done
+	rmdir "$_port"
+}
+
+# serve: everything up, /dev/pmem0 exported as "data" on IPv4 and IPv6.
+serve() {
+	lab_rdma_up && lab_pmem_up || return
+	resources_before=$(resources)
+	modprobe pmof-server && export_data
+}
+
+export_data() {
+	ns_make data /dev/pmem0 && ns_enable data &&
+		port_make 1 "$LAB_SERVER_IP" data && port_make 2 "$LAB_SERVER_IP6" data
+}
+
+unexport_data() {
+	port_remove 1 && port_remove 2 && ns_remove data
+}
+
+sessions() {
+	ls /sys/class/pmof-session 2>/dev/null | wc -l
+}
+
+no_sessions() {
+	[ "$(sessions)" = 0 ]
+}
+
+# --- resources --------------------------------------------------------------------
+
+# Objects on the RDMA device, as one line.
+resources() {
+	rdma resource show | sed 's/^[0-9]*: //; s/  */ /g; s/ *$//'
+}
+
+resources_are() {
+	[ "$(resources)" = "$1" ] && return
+	echo "before: $1"
+	echo "now:    $(resources)"
+	rdma resource show qp
+	rdma resource show mr
+	return 1
+}
+
+module_is() {
+	[ -d "/sys/module/$1" ]
+}
+
+# slab_totals FILE: active objects of every cache, and memory outside of slabs.
+# Without vmap_area: freed by the thousand, and VmallocUsed says as much.
+slab_totals() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	for _a in /sys/kernel/slab/*/shrink; do
+		echo 1 >"$_a"
+	done 2>/dev/null
+	awk 'NR > 2 && $1 != "vmap_area" { print $1, $2 }' /proc/slabinfo >"$1"
+	awk '/^(Percpu|VmallocUsed|PageTables|KernelStack):/ { sub(":", ""); print $1 "_KiB", $2 }' \
+		/proc/meminfo >>"$1"
+}
+
+# grown A B C CYCLES: caches that grew by at least one object a cycle both from A
+# to B and from B to C. A leak grows evenly; per-CPU caches do not.
+grown() {
+	awk -v n="$4" '
+		FILENAME == ARGV[1] { a[$1] = $2; next }
+		FILENAME == ARGV[2] { b[$1] = $2; next }
+		($1 in a) && b[$1] - a[$1] >= n && $2 - b[$1] >= n {
+			print $1 ": " a[$1] " " b[$1] " " $2; bad = 1
+		}
+		END { exit bad }' "$1" "$2" "$3"
+}
+
+# --- the client ---------------------------------------------------------------------
+
+# pmof_connect [OPTION,...]: connects to "data", prints the instance (pmof0).
+pmof_connect() {
+	exec 3<>/dev/pmof-control || return
+	/usr/bin/echo "addr=$LAB_SERVER_IP,name=data${1:+,$1}" >&3 || { exec 3>&-; return 1; }
+	read -r _answer <&3
+	exec 3>&-
+	echo "pmof${_answer#instance=}"
+}
+
+pmof_disconnect() {
+	set_attr "/sys/class/pmof/$1/disconnect" 1
+}
+
+pmof_state() {
+	cat "/sys/class/pmof/$1/state"
+}
+
+state_is() {
+	[ "$(pmof_state "$1")" = "$2" ]
+}
+
+# client_up: network, RDMA, module, and the server's word that it is ready.
+client_up() {
+	lab_rdma_up || return
+	resources_before=$(resources)
+	modprobe pmof-client && lab_wait ready 120
+}
