@@ -50,7 +50,7 @@ enum pmof_wire_status {
 	PMOF_SC_RANGE		= 7,	/* past the end of the namespace */
 	PMOF_SC_READ_ONLY	= 8,
 	PMOF_SC_NO_MEMORY	= 9,
-	PMOF_SC_UNSUPPORTED	= 10,	/* unknown opcode */
+	PMOF_SC_UNSUPPORTED	= 10,	/* not with this device or server */
 	PMOF_SC_INTERNAL	= 11,	/* the server failed; its log says how */
 	PMOF_SC_ACCESS		= 12,	/* not allowed for this client */
 	PMOF_SC_MAX

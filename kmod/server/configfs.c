@@ -392,7 +392,8 @@ static struct config_group *make_port(struct config_group *group, const char *na
 	u16 id;
 
 	/* One spelling for each number. */
-	if (!isdigit(name[0]) || name[0] == '0' || kstrtou16(name, 10, &id))
+	if (!isdigit(name[0]) || name[0] == '0' || strchr(name, '\n') ||
+	    kstrtou16(name, 10, &id))
 		return ERR_PTR(-EINVAL);
 	port = kzalloc(sizeof(*port), GFP_KERNEL);
 	if (!port)
@@ -410,10 +411,13 @@ static struct config_group *make_port(struct config_group *group, const char *na
 static void drop_port(struct config_group *group, struct config_item *item)
 {
 	struct pmof_port *port = to_port(item);
+	struct pmof_session_filter all = { .port = port };
 
 	mutex_lock(&port->mutex);
 	pmof_port_disable(port);
 	mutex_unlock(&port->mutex);
+	/* A login that failed while the port was being disabled has left its session to it. */
+	pmof_sessions_end(&all);
 	config_item_put(item);
 }
 

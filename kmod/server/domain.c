@@ -10,14 +10,28 @@
 
 #include "server.h"
 
-static struct device *region_of(struct block_device *bdev)
+static struct device *ancestor(struct block_device *bdev, const char *type)
 {
 	struct device *dev;
 
 	for (dev = disk_to_dev(bdev->bd_disk)->parent; dev; dev = dev->parent)
-		if (dev->type && dev->type->name && !strcmp(dev->type->name, "nd_pmem"))
+		if (dev->type && dev->type->name && !strcmp(dev->type->name, type))
 			return dev;
 	return NULL;
+}
+
+static struct device *region_of(struct block_device *bdev)
+{
+	return ancestor(bdev, "nd_pmem");
+}
+
+/*
+ * A device on a region of libnvdimm itself.  One that device mapper stacks on
+ * it would do for DAX, but can be remapped under our feet.
+ */
+bool pmof_is_pmem(struct block_device *bdev)
+{
+	return region_of(bdev) || ancestor(bdev, "nd_volatile");
 }
 
 /* The attribute @name of the device's type, if it would show in sysfs. */

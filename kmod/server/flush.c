@@ -2,10 +2,10 @@
 /*
  * Flush workers: threads that make ranges durable and answer for it.
  *
- * A worker goes in rounds.  In each, every request that waits has up to SLICE
- * bytes written back, then one fence covers all, and those that are through
- * are answered.  So many small requests share a fence, and a large one delays
- * nobody by more than its slice.
+ * A worker goes in rounds.  In each, every request that waits has a slice of
+ * ROUND bytes written back, then one fence covers all, and those that are
+ * through are answered.  So many small requests share a fence, and neither a
+ * large one nor many of them delay a small one by more than a few rounds.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,7 +18,8 @@
 #include "server.h"
 #include "trace.h"
 
-#define SLICE	SZ_256K
+#define ROUND		SZ_256K
+#define MIN_SLICE	SZ_4K
 
 static unsigned int flush_workers;
 module_param(flush_workers, uint, 0444);
@@ -29,6 +30,7 @@ struct flush_worker {
 	struct task_struct *task;
 	unsigned int index;
 	/* The thread's own. */
+	unsigned int nr_pending;
 	u64 batch;		/* times that requests were taken */
 	u64 round;		/* fences */
 } ____cacheline_aligned_in_smp;
@@ -77,12 +79,12 @@ static void count_fence(struct flush_worker *w, struct pmof_session *s)
 	}
 }
 
-/* Writes back the next bytes of a request.  Returns the number of lines. */
-static u64 write_back_slice(struct pmof_srv_req *req)
+/* Writes back the next @left bytes of a request.  Returns the number of lines. */
+static u64 write_back_slice(struct pmof_srv_req *req, u64 left)
 {
 	struct pmof_persist_args *a = &req->persist;
 	struct pmof_session *s = req->queue->session;
-	u64 n, lines = 0, left = SLICE;
+	u64 n, lines = 0;
 
 	while (left && a->next < a->nr) {
 		struct pmof_range *r = &a->range[a->next];
@@ -108,9 +110,10 @@ static void reply(struct pmof_srv_req *req)
 }
 
 /* Nobody waits for it any more; and what was not done must not be answered. */
-static void drop(struct pmof_srv_req *req)
+static void drop(struct flush_worker *w, struct pmof_srv_req *req)
 {
 	list_del(&req->entry);
+	w->nr_pending--;
 	pmof_srv_queue_put(req->queue);
 }
 
@@ -119,21 +122,24 @@ static void run_round(struct flush_worker *w, struct list_head *pending)
 	struct pmof_srv_req *req, *next;
 	unsigned int requests = 0, finished = 0;
 	LIST_HEAD(done);
-	u64 lines = 0;
+	u64 slice, lines = 0;
 
+	/* Whole lines: a slice ends where a line does. */
+	slice = max_t(u64, round_down(ROUND / max(w->nr_pending, 1U), PMOF_LINE_SIZE), MIN_SLICE);
 	w->round++;
 	/* A fence waits for the write-backs of its own CPU only. */
 	migrate_disable();
 	list_for_each_entry_safe(req, next, pending, entry) {
 		if (pmof_session_ending(req->queue->session)) {
-			drop(req);
+			drop(w, req);
 			continue;
 		}
 		count_fence(w, req->queue->session);
-		lines += write_back_slice(req);
+		lines += write_back_slice(req, slice);
 		requests++;
 		if (req->persist.next == req->persist.nr) {
 			list_move_tail(&req->entry, &done);
+			w->nr_pending--;
 			finished++;
 		}
 		cond_resched();
@@ -158,6 +164,7 @@ static void take_queued(struct flush_worker *w, struct list_head *pending)
 	llist_for_each_entry_safe(req, next, first, node) {
 		count_batch(w, req->queue->session);
 		list_add_tail(&req->entry, pending);
+		w->nr_pending++;
 	}
 }
 

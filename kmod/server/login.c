@@ -67,7 +67,7 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 	struct pmof_ns *ns;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	if (s->state != PMOF_SESSION_OPEN || pmof_session_ending(s))
+	if (s->state != PMOF_SESSION_OPEN || s->refused || pmof_session_ending(s))
 		return PMOF_SC_INVALID;
 	ns = find_ns(s->port, l->name);
 	if (!ns)
@@ -155,7 +155,8 @@ static void grant(struct pmof_session *s, const struct pmof_login *l)
 
 	mutex_lock(&pmof_sessions_mutex);
 	s->nr_queues = min_t(u32, l->nr_queues, most);
-	s->state = PMOF_SESSION_LIVE;
+	if (s->state == PMOF_SESSION_OPEN)
+		s->state = PMOF_SESSION_LIVE;
 	mutex_unlock(&pmof_sessions_mutex);
 	/* Pairs with the rpc table's acquire: now its messages are served. */
 	smp_store_release(&s->rights, rights_of(s->ns, l));
@@ -182,8 +183,8 @@ static int prepare(struct pmof_session *s)
 
 /*
  * Logs a session in.  Admin work; may wait for the end of another session.
- * Returns 0 with *r filled, or a PMOF_SC_* code, and then the session is as it
- * was.
+ * Returns 0 with *r filled, or a PMOF_SC_* code, and then the session has no
+ * namespace.
  */
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r)
@@ -196,6 +197,7 @@ int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 	if (status) {
 		mutex_lock(&pmof_sessions_mutex);
 		pmof_session_leave_ns(s);
+		s->refused = true;	/* a second try ends the session */
 		mutex_unlock(&pmof_sessions_mutex);
 		return status;
 	}

@@ -4,6 +4,7 @@
 
 #include <linux/dax.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/pfn_t.h>
 #include <linux/random.h>
 #include <linux/sizes.h>
@@ -43,6 +44,8 @@ static struct pmof_ns *get_holder(const void *holder)
 	mutex_lock(&holders_mutex);
 	list_for_each_entry(ns, &holders, entry) {
 		if (ns == holder) {
+			/* Who is in the list has a directory, which holds one already. */
+			__module_get(THIS_MODULE);
 			config_item_get(&ns->item);
 			found = ns;
 			break;
@@ -71,6 +74,7 @@ static int notify_failure(struct dax_device *dax, u64 offset, u64 length, int mf
 	}
 	mutex_unlock(&ns->mutex);
 	config_item_put(&ns->item);
+	module_put(THIS_MODULE);
 	return 0;
 }
 
@@ -112,7 +116,7 @@ static int get_dax(struct pmof_ns *ns, u64 *start)
 {
 	struct block_device *bdev = ns->bdev.bdev;
 
-	if (!blk_queue_dax(bdev_get_queue(bdev))) {
+	if (!pmof_is_pmem(bdev) || !blk_queue_dax(bdev_get_queue(bdev))) {
 		pr_err("namespace %s: %s " REMEDY_FSDAX "\n", pmof_ns_name(ns), ns->path);
 		return -EINVAL;
 	}

@@ -74,6 +74,7 @@ static int connect_io(struct rdma_cm_id *cm_id, const struct rdma_conn_param *pa
 	return 0;
 
 free_queue:
+	WRITE_ONCE(q->refused, true);
 	pmof_srv_queue_disconnect(q);
 	pmof_srv_queue_stop(q);
 	pmof_srv_queue_free(q);
@@ -124,11 +125,13 @@ static int listener_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return connect_request(port, cm_id, &event->param.conn);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		WRITE_ONCE(port->removed, true);
 		/* Either pmof_port_disable() destroys it, or rdma_cm, if told so here. */
 		if (cmpxchg(&port->cm_id, cm_id, NULL) != cm_id)
 			return 0;
-		pr_warn("port %s: the RDMA device is gone; disable and enable it when %s is back\n",
-			config_item_name(&port->group.cg_item), port->addr);
+		/* The port may be gone by now; the cm_id is still ours. */
+		pr_warn("listener %pISpc: the RDMA device is gone; disable and enable the port when it is back\n",
+			&cm_id->route.addr.src_addr);
 		return 1;
 	default:
 		return 0;
@@ -166,6 +169,7 @@ int pmof_port_enable(struct pmof_port *port)
 		pr_err("port %s: write an IPv4 or IPv6 address to addr before enable\n", name);
 		return -EINVAL;
 	}
+	WRITE_ONCE(port->removed, false);
 	cm_id = rdma_create_id(&init_net, listener_event, port, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(cm_id))
 		return PTR_ERR(cm_id);
@@ -177,7 +181,12 @@ int pmof_port_enable(struct pmof_port *port)
 		rdma_destroy_id(cm_id);
 		return rc;
 	}
-	port->cm_id = cm_id;
+	xchg(&port->cm_id, cm_id);
+	/* Its removal may have come before the cm_id was there to be taken. */
+	if (READ_ONCE(port->removed) && cmpxchg(&port->cm_id, cm_id, NULL) == cm_id) {
+		rdma_destroy_id(cm_id);
+		return -EADDRNOTAVAIL;
+	}
 	port->enabled = true;
 	pr_info("port %s: listening on %pISpc\n", name, &addr);
 	return 0;

@@ -169,7 +169,7 @@ static int parse(struct pmof_srv_req *req, const void *msg, u32 len)
 	rpc = find_rpc(hdr->opcode, !req->queue->id);
 	req->rpc = rpc;
 	if (!rpc)
-		return PMOF_SC_UNSUPPORTED;
+		return PMOF_SC_INVALID;
 	if (len < rpc->min_len || len > rpc->max_len)
 		return PMOF_SC_INVALID;
 	return check_right(req->queue->session, rpc->right) ?: rpc->parse(req, msg, len);

@@ -3,6 +3,8 @@
  * Segments: pieces of a namespace registered as fast-registration MRs of a
  * session's PD, each when it is first asked for, with the session's rights.
  */
+#include <linux/dma-direct.h>
+#include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
@@ -44,6 +46,23 @@ static void segment_free(struct pmof_session *s, struct pmof_segment *seg)
 	kfree(seg);
 }
 
+/*
+ * True if the HCA will write to the PMEM itself.  A bounce buffer would be
+ * copied at the unmap, long after the acknowledgements.
+ */
+static bool in_place(struct ib_device *dev, struct scatterlist *sg)
+{
+	dma_addr_t dma = sg_dma_address(sg);
+	struct iommu_domain *domain;
+
+	if (ib_uses_virt_dma(dev))
+		return true;
+	domain = iommu_get_domain_for_dev(dev->dma_device);
+	if (domain)
+		return iommu_iova_to_phys(domain, dma) == sg_phys(sg);
+	return dma_to_phys(dev->dma_device, dma) == sg_phys(sg);
+}
+
 static int map_mr(struct pmof_segment *seg, u64 offset, u64 length, u32 page_size)
 {
 	int n;
@@ -73,6 +92,10 @@ static struct pmof_segment *segment_alloc(struct pmof_session *s, u64 offset, u6
 	if (ib_dma_map_sg(s->ib_dev, &seg->sg, 1, direction(s)) != 1) {
 		rc = -EIO;
 		goto free;
+	}
+	if (!in_place(s->ib_dev, &seg->sg)) {
+		rc = -EOPNOTSUPP;
+		goto unmap;
 	}
 	seg->mr = ib_alloc_mr(s->pd, IB_MR_TYPE_MEM_REG, DIV_ROUND_UP(length, page_size));
 	if (IS_ERR(seg->mr)) {

@@ -83,6 +83,7 @@ struct pmof_port {
 	bool enabled;
 
 	struct rdma_cm_id *cm_id;	/* whoever swaps it for NULL destroys it */
+	bool removed;			/* its RDMA device is going */
 	struct list_head links;		/* protected by pmof_sessions_mutex */
 };
 
@@ -107,7 +108,7 @@ struct pmof_persist_args {
 struct pmof_srv_req {
 	struct ib_cqe cqe;		/* of the reply */
 	struct pmof_srv_queue *queue;
-	const struct pmof_rpc *rpc;	/* NULL: unknown opcode */
+	const struct pmof_rpc *rpc;
 	struct list_head entry;		/* free list; admin list; flush worker's list */
 	struct llist_node node;		/* on the way to a flush worker */
 	void *reply;
@@ -137,6 +138,7 @@ struct pmof_srv_queue {
 	struct pmof_session *session;
 	u16 id;				/* 0: admin */
 	u16 depth;			/* granted */
+	bool refused;			/* its end is not the session's */
 	u32 nr_reqs;
 	struct pmof_srv_req *reqs;
 	struct pmof_srv_rx *rxs;	/* as many as the queue pair's */
@@ -186,6 +188,7 @@ struct pmof_session {
 	u8 instance[PMOF_WIRE_UUID_LEN];
 	u16 path_id;
 	u16 nr_queues;			/* I/O queues granted */
+	bool refused;			/* a login failed half way */
 	DECLARE_BITMAP(claimed, PMOF_SRV_MAX_QUEUES + 1);
 	struct pmof_srv_queue *queues[PMOF_SRV_MAX_QUEUES + 1];
 
@@ -241,6 +244,7 @@ int pmof_ns_enable(struct pmof_ns *ns);
 void pmof_ns_disable(struct pmof_ns *ns);
 
 /* domain.c */
+bool pmof_is_pmem(struct block_device *bdev);
 enum pmof_domain pmof_domain_of(struct block_device *bdev);
 const char *pmof_domain_str(enum pmof_domain domain);
 

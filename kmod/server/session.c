@@ -435,11 +435,14 @@ static void end_work(struct work_struct *work)
 	if (s->in_sysfs)
 		device_del(&s->dev);
 	pr_debug("session%d of %s (%pISpc): ended\n", s->number, s->client_id, &s->peer);
+	/*
+	 * First, since who waits for the end may then want to remove the module;
+	 * pmof_sessions_exit() waits for this function to return.
+	 */
+	module_put(THIS_MODULE);
 	unlist(s);
 	complete_all(&s->gone);
 	put_device(&s->dev);
-	/* pmof_sessions_exit() waits for this function to return. */
-	module_put(THIS_MODULE);
 }
 
 static bool matches(const struct pmof_session *s, const struct pmof_session_filter *f)
@@ -455,6 +458,8 @@ static struct pmof_session *get_match(const struct pmof_session_filter *f)
 	mutex_lock(&pmof_sessions_mutex);
 	list_for_each_entry(s, &sessions, entry) {
 		if (matches(s, f)) {
+			/* It may match only since the first pass. */
+			pmof_session_end(s);
 			get_device(&s->dev);
 			found = s;
 			break;

@@ -20,6 +20,8 @@ static void lost(struct pmof_srv_queue *q, const struct ib_wc *wc)
 {
 	struct pmof_session *s = q->session;
 
+	if (READ_ONCE(q->refused))
+		return;
 	if (wc->status != IB_WC_WR_FLUSH_ERR && !pmof_session_ending(s))
 		pr_warn_ratelimited("session%d of %s (%pISpc): queue %u: %s\n", s->number,
 				    s->client_id, &s->peer, q->id,
@@ -303,6 +305,7 @@ struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma
 	return q;
 
 stop:
+	WRITE_ONCE(q->refused, true);
 	pmof_srv_queue_stop(q);
 free:
 	pmof_srv_queue_free(q);
