@@ -10,6 +10,8 @@
  * {n, n, n, ...}. After the crash a slot holds the last acknowledged number, or
  * the one that was under way.
  */
+#include <inttypes.h>
+
 #include "vm.h"
 
 #define THREADS		8
@@ -77,7 +79,7 @@ static int run_load(const char *file)
 		for (slot = 0; slot < SLOTS; slot++)
 			total += !!st.acked[t][slot];
 	}
-	printf("%llu slots acknowledged, errors: ", (unsigned long long)total);
+	printf("%" PRIu64 " slots acknowledged, errors: ", total);
 	for (t = 0; t < THREADS; t++)
 		printf("%s ", strerror(-rc[t]));
 	printf("\n");
@@ -96,9 +98,9 @@ static bool slot_ok(int t, int slot, const uint64_t *rec)
 
 	for (i = 0; i < SLOT_LEN / 8; i++)
 		if (rec[i] != acked && rec[i] != tried) {
-			printf("thread %d slot %d word %zu: %llu, acknowledged %llu, tried %llu\n",
-			       t, slot, i, (unsigned long long)rec[i],
-			       (unsigned long long)acked, (unsigned long long)tried);
+			printf("thread %d slot %d word %zu: %" PRIu64 ", acknowledged %" PRIu64 ", tried %" PRIu64 "\n",
+			       t, slot, i, rec[i],
+			       acked, tried);
 			return false;
 		}
 	return true;

@@ -9,6 +9,8 @@
  *
  * -p: only in this part of the namespace. -n: puts without PERSIST, and one PERSIST at the end. Prints TAP.
  */
+#include <inttypes.h>
+
 #include "vm.h"
 
 static uint64_t total = 200 * MiB, area_len = 8 * MiB, max_len = 4 * MiB, seed;
@@ -61,16 +63,15 @@ static bool compare(struct worker *w, uint64_t off, uint64_t len, const char *wh
 	int rc = vm_get(fd, w->base + off, w->got, len);
 
 	if (rc) {
-		failed(w, "%s: get %llu at %llu: %s", when, (unsigned long long)len,
-		       (unsigned long long)(w->base + off), strerror(-rc));
+		failed(w, "%s: get %" PRIu64 " at %" PRIu64 ": %s", when, len,
+		       w->base + off, strerror(-rc));
 		return false;
 	}
 	if (!memcmp(w->shadow + off, w->got, len))
 		return true;
-	failed(w, "%s: byte %llu differs, in %llu at %llu", when,
-	       (unsigned long long)(w->base + off +
-				    first_difference(w->shadow + off, w->got, len)),
-	       (unsigned long long)len, (unsigned long long)(w->base + off));
+	failed(w, "%s: byte %" PRIu64 " differs, in %" PRIu64 " at %" PRIu64, when,
+	       w->base + off + first_difference(w->shadow + off, w->got, len),
+	       len, w->base + off);
 	return false;
 }
 
@@ -83,8 +84,8 @@ static bool one_put(struct worker *w)
 	vm_fill(&w->state, w->shadow + off, len);
 	rc = vm_put(fd, w->base + off, w->shadow + off, len, put_flags);
 	if (rc) {
-		failed(w, "put %llu at %llu: %s", (unsigned long long)len,
-		       (unsigned long long)(w->base + off), strerror(-rc));
+		failed(w, "put %" PRIu64 " at %" PRIu64 ": %s", len,
+		       w->base + off, strerror(-rc));
 		return false;
 	}
 	w->bytes += len;
@@ -192,8 +193,8 @@ int main(int argc, char **argv)
 	part_len = info.ns_size / parts;
 	part_start = part_len * part;
 	if (area_len * threads + 4096 > part_len) {
-		printf("not ok 1 stress # %d areas of %llu MiB do not fit\n", threads,
-		       (unsigned long long)(area_len / MiB));
+		printf("not ok 1 stress # %d areas of %" PRIu64 " MiB do not fit\n", threads,
+		       area_len / MiB);
 		return 1;
 	}
 	start = vm_now();
@@ -212,9 +213,10 @@ int main(int argc, char **argv)
 			ok = false;
 		}
 	}
-	printf("# method %u, %d threads, %llu puts, %.1f MiB put and read back, %.1f s, seed %llu\n",
-	       info.method, threads, (unsigned long long)puts, bytes / (double)MiB,
-	       vm_now() - start, (unsigned long long)seed);
+	printf("# method %u, %d threads, %" PRIu64 " puts, %.1f MiB put and read back, %.1f s, seed %" PRIu64 "\n",
+	       info.method, threads, puts, bytes / (double)MiB,
+	       vm_now() - start, seed);
+	free(w);
 	printf("%sok 1 stress\n", ok ? "" : "not ");
 	return !ok;
 }

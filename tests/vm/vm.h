@@ -27,7 +27,7 @@
 
 #include "../../uapi/pmof.h"
 
-#define KiB	1024ULL
+#define KiB	UINT64_C(1024)
 #define MiB	(1024 * KiB)
 
 static inline const char *vm_env(const char *name, const char *otherwise)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=dash
+# shellcheck shell=dash disable=SC2012,SC2034
 #
 # For the scripts of tests/vm that run inside the lab's VMs: TAP, pmof by plain
 # configfs and /dev/pmof-control (no tool of ours in between), counting leaks.
