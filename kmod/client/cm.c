@@ -54,6 +54,8 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		step_done(cm, established(cm, ev));
 		break;
 	case RDMA_CM_EVENT_REJECTED:
+		/* Also after ESTABLISHED: a session that ended before our last word arrived. */
+		pmof_conn_lost(cm->conn);
 		step_done(cm, reject_errno(cm, ev));
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
