@@ -272,11 +272,7 @@ static int check_features(const struct bench *b)
 
 static int open_bench(struct bench *b)
 {
-	int ret = choose_ops(b);
-
-	if (ret)
-		return ret;
-	ret = pmof_open(b->device, any_op(b, writes) ? O_RDWR : O_RDONLY, &b->dev);
+	int ret = pmof_open(b->device, any_op(b, writes) ? O_RDWR : O_RDONLY, &b->dev);
 	if (!ret)
 		ret = pmof_get_info(b->dev, &b->info, sizeof(b->info));
 	if (ret) {
@@ -494,6 +490,8 @@ int cmd_bench(int argc, char **argv)
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &b);
+	if (choose_ops(&b))
+		return EXIT_USAGE;
 	ret = open_bench(&b);
 	if (!ret) {
 		b.results = new_array();

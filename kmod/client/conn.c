@@ -335,13 +335,16 @@ static void remove_work(struct work_struct *work)
  *
  * When it returns the character device and the session are gone; open files
  * stay valid and get ENODEV; the entry in sysfs goes as soon as the handler has
- * returned.  Return: 0, or -EBUSY if it is not published yet or being removed.
+ * returned.  Return: 0, -EBUSY if it is not published yet, -ENODEV if it is
+ * being removed already.
  */
 int pmof_conn_remove(struct pmof_conn *conn)
 {
 	/* Pairs with conn_publish(): what is removed here has been made. */
-	if (!smp_load_acquire(&conn->published) || xchg(&conn->removed, true))
+	if (!smp_load_acquire(&conn->published))
 		return -EBUSY;
+	if (xchg(&conn->removed, true))
+		return -ENODEV;
 	mutex_lock(&conn_lock);
 	list_del_init(&conn->entry);
 	mutex_unlock(&conn_lock);

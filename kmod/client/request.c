@@ -100,12 +100,18 @@ static int req_issue_op(struct pmof_req *req)
 	}
 }
 
+/* Work requests that fail because the administrator disconnects: ENODEV, not EIO. */
+static int contract_errno(struct pmof_req *req, int rc)
+{
+	return rc == -EIO ? pmof_conn_gone_errno(req->q->conn) : rc;
+}
+
 /* Starts an operation.  Whatever the result, pmof_req_finish() must follow. */
 int pmof_req_issue(struct pmof_req *req)
 {
 	trace_pmof_start(req->q->conn->instance, req->q->id, req->opcode, req->offset,
 			 req->length);
-	return req_issue_op(req);
+	return contract_errno(req, req_issue_op(req));
 }
 
 /* Any context. */
@@ -173,12 +179,9 @@ int pmof_req_finish(struct pmof_req *req)
 
 		rc = rc ?: delivered;
 	}
-	/* A queue pair in error fails what is in flight: the owner asked for the disconnect. */
-	if (rc == -EIO)
-		rc = pmof_conn_gone_errno(req->q->conn);
 	if (!rc)
 		account(req);
-	return rc;
+	return contract_errno(req, rc);
 }
 
 /**
