@@ -22,6 +22,9 @@ static int reject_errno(struct pmof_cm *cm, struct rdma_cm_event *ev)
 		return -ECONNREFUSED;
 	}
 	status = pmof_get_accept(data, len, &cm->depth);
+	/* rdma_cm rejects in this way too, without data, where nobody listens. */
+	if (status == PMOF_SC_MAGIC)
+		return -ECONNREFUSED;
 	pr_info("%pISpc: connection rejected: %s\n", &cm->conn->peer, pmof_status_str(status));
 	return pmof_status_to_errno(status) ?: -EPROTO;
 }

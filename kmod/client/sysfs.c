@@ -3,6 +3,7 @@
 #include <linux/sysfs.h>
 
 #include "client.h"
+#include "names.h"
 
 struct class pmof_class = { .name = "pmof" };
 struct class pmof_char_class = { .name = "pmof-char" };
@@ -23,24 +24,6 @@ static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
 }										\
 static DEVICE_ATTR_RO(_name)
 
-static const char *domain_name(u8 domain)
-{
-	static const char * const names[] = {
-		[PMOF_DOMAIN_UNKNOWN]		= "unknown",
-		[PMOF_DOMAIN_MEMORY_CONTROLLER]	= "memory_controller",
-		[PMOF_DOMAIN_CPU_CACHE]		= "cpu_cache",
-		[PMOF_DOMAIN_DEVICE_FLUSH]	= "device_flush",
-	};
-
-	return domain < ARRAY_SIZE(names) ? names[domain] : "unknown";
-}
-
-static const char *placement_name(u8 placement)
-{
-	return placement == PMOF_PLACEMENT_MEMORY ? "memory" :
-	       placement == PMOF_PLACEMENT_CACHE ? "cache" : "unknown";
-}
-
 CONN_ATTR(state, "%s", pmof_state_name(READ_ONCE(conn->state)));
 CONN_ATTR(namespace, "%s", conn->opt.name);
 CONN_ATTR(address, "%pISpc", &conn->peer);
@@ -48,8 +31,8 @@ CONN_ATTR(size, "%llu", conn->login.ns_size);
 CONN_ATTR(segment_size, "%llu", conn->login.segment_size);
 CONN_ATTR(generation, "%016llx", conn->login.generation);
 CONN_ATTR(persist_method, "%s", pmof_method_name(conn->persist->method));
-CONN_ATTR(domain, "%s", domain_name(conn->login.domain));
-CONN_ATTR(placement, "%s", placement_name(conn->login.placement));
+CONN_ATTR(domain, "%s", pmof_domain_name(conn->login.domain));
+CONN_ATTR(placement, "%s", pmof_placement_name(conn->login.placement));
 CONN_ATTR(durable, "%d", !!(conn->login.flags & PMOF_LOGIN_R_DURABLE));
 CONN_ATTR(read_only, "%d", !!(conn->login.flags & PMOF_LOGIN_R_READ_ONLY));
 CONN_ATTR(queues, "%u", conn->nr_queues);

@@ -29,42 +29,35 @@ TRACE_EVENT(pmof_start,
 		  __entry->length)
 );
 
-TRACE_EVENT(pmof_post,
-	TP_PROTO(int instance, u16 queue, u16 tag, int wr_opcode),
-	TP_ARGS(instance, queue, tag, wr_opcode),
+DECLARE_EVENT_CLASS(pmof_slot,
+	TP_PROTO(int instance, u16 queue, u16 tag, int value),
+	TP_ARGS(instance, queue, tag, value),
 	TP_STRUCT__entry(
 		__field(int, instance)
 		__field(u16, queue)
 		__field(u16, tag)
-		__field(int, wr_opcode)
+		__field(int, value)
 	),
 	TP_fast_assign(
 		__entry->instance = instance;
 		__entry->queue = queue;
 		__entry->tag = tag;
-		__entry->wr_opcode = wr_opcode;
+		__entry->value = value;
 	),
-	TP_printk("pmof%d queue=%u tag=%u wr_opcode=%d",
-		  __entry->instance, __entry->queue, __entry->tag, __entry->wr_opcode)
+	TP_printk("pmof%d queue=%u tag=%u value=%d",
+		  __entry->instance, __entry->queue, __entry->tag, __entry->value)
 );
 
-TRACE_EVENT(pmof_complete,
-	TP_PROTO(int instance, u16 queue, u16 tag, int status),
-	TP_ARGS(instance, queue, tag, status),
-	TP_STRUCT__entry(
-		__field(int, instance)
-		__field(u16, queue)
-		__field(u16, tag)
-		__field(int, status)
-	),
-	TP_fast_assign(
-		__entry->instance = instance;
-		__entry->queue = queue;
-		__entry->tag = tag;
-		__entry->status = status;
-	),
-	TP_printk("pmof%d queue=%u tag=%u status=%d",
-		  __entry->instance, __entry->queue, __entry->tag, __entry->status)
+/* value: enum ib_wr_opcode */
+DEFINE_EVENT(pmof_slot, pmof_post,
+	TP_PROTO(int instance, u16 queue, u16 tag, int value),
+	TP_ARGS(instance, queue, tag, value)
+);
+
+/* value: 0 or a negative errno */
+DEFINE_EVENT(pmof_slot, pmof_complete,
+	TP_PROTO(int instance, u16 queue, u16 tag, int value),
+	TP_ARGS(instance, queue, tag, value)
 );
 
 #endif /* PMOF_TRACE_H */

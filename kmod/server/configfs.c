@@ -120,7 +120,7 @@ static ssize_t pmof_ns_generation_show(struct config_item *item, char *page)
 
 static ssize_t pmof_ns_domain_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%s\n", pmof_domain_str(READ_ONCE(to_ns(item)->domain)));
+	return sysfs_emit(page, "%s\n", pmof_domain_name(READ_ONCE(to_ns(item)->domain)));
 }
 
 /* That of the HCA's writes differs by port; no HCA's is known yet. */

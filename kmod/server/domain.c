@@ -98,17 +98,3 @@ enum pmof_domain pmof_domain_of(struct block_device *bdev)
 		return PMOF_DOMAIN_UNKNOWN;
 	return domain;
 }
-
-const char *pmof_domain_str(enum pmof_domain domain)
-{
-	switch (domain) {
-	case PMOF_DOMAIN_MEMORY_CONTROLLER:
-		return "memory_controller";
-	case PMOF_DOMAIN_CPU_CACHE:
-		return "cpu_cache";
-	case PMOF_DOMAIN_DEVICE_FLUSH:
-		return "device_flush";
-	default:
-		return "unknown";
-	}
-}

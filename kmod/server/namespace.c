@@ -280,7 +280,7 @@ int pmof_ns_enable(struct pmof_ns *ns)
 	ns->enabled = true;
 	set_live(ns, true);
 	pr_info("namespace %s: %s, %llu bytes, persistence domain %s%s\n", pmof_ns_name(ns),
-		ns->path, ns->size, pmof_domain_str(ns->domain),
+		ns->path, ns->size, pmof_domain_name(ns->domain),
 		ns->read_only ? ", read-only" : "");
 	return 0;
 

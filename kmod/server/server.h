@@ -24,6 +24,7 @@
 
 #include <pmof.h>
 #include "compat.h"
+#include "names.h"
 #include "queue.h"
 #include "range.h"
 #include "stats.h"
@@ -246,7 +247,6 @@ void pmof_ns_disable(struct pmof_ns *ns);
 /* domain.c */
 bool pmof_is_pmem(struct block_device *bdev);
 enum pmof_domain pmof_domain_of(struct block_device *bdev);
-const char *pmof_domain_str(enum pmof_domain domain);
 
 /* segment.c */
 int pmof_segments_choose(struct pmof_session *s);

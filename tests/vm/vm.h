@@ -130,8 +130,8 @@ static inline int vm_connect(const char *more)
 
 static inline int vm_disconnect(int instance)
 {
+	int fd, rc = 0, tries;
 	char path[128];
-	int fd, rc = 0;
 
 	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d/disconnect", instance);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -140,6 +140,10 @@ static inline int vm_disconnect(int instance)
 	if (write(fd, "1\n", 2) < 0)
 		rc = -errno;
 	close(fd);
+	/* The directory goes when the write has returned. */
+	path[strlen(path) - strlen("/disconnect")] = '\0';
+	for (tries = 0; !rc && tries < 500 && !access(path, F_OK); tries++)
+		usleep(10000);
 	return rc;
 }
 

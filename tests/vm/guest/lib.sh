@@ -211,16 +211,33 @@ slab_totals() {
 		/proc/meminfo >>"$1"
 }
 
-# grown A B C CYCLES: caches that grew by at least one object a cycle both from A
-# to B and from B to C. A leak grows evenly; per-CPU caches do not.
+# grown CYCLES FILE...: caches that grew by at least one object a cycle from each
+# file to the next, and evenly. A leak does; what the kernel caches for itself
+# grows by fits and starts, so it takes five files to tell.
 grown() {
-	awk -v n="$4" '
-		FILENAME == ARGV[1] { a[$1] = $2; next }
-		FILENAME == ARGV[2] { b[$1] = $2; next }
-		($1 in a) && b[$1] - a[$1] >= n && $2 - b[$1] >= n {
-			print $1 ": " a[$1] " " b[$1] " " $2; bad = 1
-		}
-		END { exit bad }' "$1" "$2" "$3"
+	_cycles=$1
+	shift
+	awk -v n="$_cycles" '
+		FNR == 1 { file++ }
+		{ count[file, $1] = $2; names[$1] }
+		END {
+			for (name in names) {
+				min = max = count[2, name] - count[1, name]
+				for (i = 3; i <= file; i++) {
+					d = count[i, name] - count[i - 1, name]
+					if (d < min) min = d
+					if (d > max) max = d
+				}
+				if (min < n || max > 2 * min + n)
+					continue
+				bad = 1
+				printf "%s:", name
+				for (i = 1; i <= file; i++)
+					printf " %d", count[i, name]
+				print ""
+			}
+			exit bad
+		}' "$@"
 }
 
 # --- the client ---------------------------------------------------------------------
@@ -234,8 +251,17 @@ pmof_connect() {
 	echo "pmof${_answer#instance=}"
 }
 
+# The directory goes, and the module is let go, when the write has returned.
 pmof_disconnect() {
-	set_attr "/sys/class/pmof/$1/disconnect" 1
+	set_attr "/sys/class/pmof/$1/disconnect" 1 &&
+		until_true 5 test ! -e "/sys/class/pmof/$1"
+}
+
+# remove_modules NAME...
+remove_modules() {
+	for _m; do
+		until_true 5 rmmod "$_m" || return
+	done
 }
 
 pmof_state() {
