@@ -75,6 +75,9 @@ check-vm: ## run the VM suites; KVER=6.1|6.12, SUITE= select
 check-mutants: ## prove that the unit tests notice mistakes
 	@BUILD="$(BUILD)" tests/unit/mutate
 
+check-vm-mutants: ## prove that the VM suites notice mistakes (a minute or two each)
+	@BUILD="$(BUILD)" tests/vm/mutate
+
 lint: ## run the checkers on everything; exit non-zero on any finding
 	@BUILD="$(BUILD)" scripts/lint
 
@@ -84,4 +87,4 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: tests check check-long check-unit check-lab check-vm check-mutants lint demo
+.PHONY: tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants lint demo
