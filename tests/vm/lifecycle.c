@@ -283,4 +283,58 @@ TEST(depths_and_queues)
 	}
 }
 
+/* --- more work than slots ------------------------------------------------------- */
+
+#define SCARCE_THREADS	12
+
+static void *submit_much(void *arg)
+{
+	struct worker *w = arg;
+	uint64_t area = (uint64_t)w->id * MiB + 200 * MiB, state = w->id + 5;
+	char *in = vm_pages(256 * KiB), *out = vm_pages(256 * KiB);
+	struct pmof_op ops[PMOF_SUBMIT_MAX];
+	int round, i;
+
+	for (round = 0; round < 6 && !w->rc; round++) {
+		vm_fill(&state, in, 256 * KiB);
+		for (i = 0; i < PMOF_SUBMIT_MAX; i++)
+			ops[i] = (struct pmof_op){ .size = sizeof(ops[i]),
+				.opcode = i % 64 == 63 ? PMOF_OP_GET : PMOF_OP_PUT,
+				.offset = area + i * KiB, .length = KiB,
+				.addr = (uintptr_t)(i % 64 == 63 ? out : in) + i * KiB };
+		w->rc = vm_submit(w->fd, ops, PMOF_SUBMIT_MAX);
+		for (i = 0; i < PMOF_SUBMIT_MAX && !w->rc; i++)
+			w->rc = ops[i].result;
+		if (!w->rc)
+			w->rc = vm_put(w->fd, area, in, 256 * KiB, PMOF_F_PERSIST);
+		if (!w->rc)
+			w->rc = vm_get(w->fd, area, out, 256 * KiB);
+		if (!w->rc && memcmp(in, out, 256 * KiB))
+			w->rc = -EILSEQ;
+	}
+	return NULL;
+}
+
+/* Twelve threads with 256 operations each at four slots: nobody waits for a slot for ever. */
+TEST_F_TIMEOUT(conn, scarce_slots, 90)
+{
+	struct worker w[SCARCE_THREADS];
+	int i, instance = vm_connect("queues=1,depth=4"), fd;
+
+	ASSERT_LE(0, instance);
+	fd = vm_open(instance, O_RDWR);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < SCARCE_THREADS; i++) {
+		w[i] = (struct worker){ .fd = fd, .id = i };
+		ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, submit_much, &w[i]));
+	}
+	for (i = 0; i < SCARCE_THREADS; i++) {
+		pthread_join(w[i].thread, NULL);
+		EXPECT_EQ(0, w[i].rc);
+	}
+	EXPECT_TRUE(vm_attr_is(instance, "state", "live"));
+	close(fd);
+	EXPECT_EQ(0, vm_disconnect(instance));
+}
+
 TEST_HARNESS_MAIN

@@ -337,6 +337,17 @@ TEST_F(window, atomics_past_the_end)
 	EXPECT_EQ(0, vm_fetch_add(self->fd, end - 8, 0, &old));
 }
 
+/* The old value could not be told, and an atomic cannot be taken back. */
+TEST_F(window, atomic_into_read_only_memory)
+{
+	struct pmof_atomic *a = vm_pages(4096);
+
+	*a = (struct pmof_atomic){ .size = sizeof(*a), .offset = WINDOW_OFF, .operand = 1 };
+	ASSERT_EQ(0, mprotect(a, 4096, PROT_READ));
+	EXPECT_EQ(-EFAULT, vm_ioctl(self->fd, PMOF_IOC_FETCH_ADD, a));
+	EXPECT_EQ(-EFAULT, vm_ioctl(self->fd, PMOF_IOC_CAS, a));
+}
+
 /* --- user buffers --------------------------------------------------------- */
 
 /* A buffer of @len bytes whose page at @hole cannot be touched. */
