@@ -139,6 +139,7 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.methods	= methods_of(ns),
 		.nr_queues	= s->nr_queues,
 		.max_ranges	= PMOF_MAX_RANGES,
+		.max_inline	= PMOF_MAX_INLINE,
 		.domain		= ns->domain,
 		.placement	= ib_uses_virt_dma(s->ib_dev) ? PMOF_PLACEMENT_CACHE :
 				  PMOF_PLACEMENT_UNKNOWN,
