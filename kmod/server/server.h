@@ -324,6 +324,7 @@ void pmof_srv_queue_free(struct pmof_srv_queue *q);
 
 /* rpc.c */
 u32 pmof_rpc_fill_status(struct pmof_srv_req *req, u32 status);
+bool pmof_rpc_keeps_rx(const struct pmof_srv_req *req);
 int pmof_rpc_parse(struct pmof_srv_req *req, const void *msg, u32 len);
 void pmof_rpc_start(struct pmof_srv_req *req, int status);
 void pmof_rpc_admin(struct pmof_srv_req *req);
