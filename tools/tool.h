@@ -46,6 +46,8 @@ int cmd_stat(int argc, char **argv);
 int cmd_put(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_persist(int argc, char **argv);
+int cmd_prepare(int argc, char **argv);
+int cmd_revalidate(int argc, char **argv);
 int cmd_cas(int argc, char **argv);
 int cmd_fetch_add(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
@@ -70,6 +72,9 @@ PRINTF(1, 2) void hint(const char *fmt, ...);
  * entry of error 0, may be NULL; @error is a positive or a negative errno.
  */
 PRINTF(3, 4) void explain(const struct reason *table, int error, const char *fmt, ...);
+
+/* The same of an operation on an open device. */
+PRINTF(2, 3) void explain_data(int error, const char *fmt, ...);
 
 /* Complains of a @device that pmof_lookup() or pmof_open() failed for. */
 void explain_device(int error, const char *device);
