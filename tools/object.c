@@ -224,15 +224,10 @@ int object_get(const struct data *d)
 
 /* --- the command line ------------------------------------------------------ */
 
-static const struct argp_option object_options[] = {
-	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
-	{ 0 }
-};
-
 int cmd_prepare(int argc, char **argv)
 {
 	static const struct data_command c = {
-		.argp = { .options = object_options, .parser = parse_data,
+		.argp = { .options = json_options, .parser = parse_data,
 			  .args_doc = "DEV OFFSET LEN",
 			  .doc = "Prepares an object for a committed put: durably gives it a new "
 				 "generation, which is printed, and clears its flags. LEN counts "
@@ -247,7 +242,7 @@ int cmd_prepare(int argc, char **argv)
 int cmd_revalidate(int argc, char **argv)
 {
 	static const struct data_command c = {
-		.argp = { .options = object_options, .parser = parse_data,
+		.argp = { .options = json_options, .parser = parse_data,
 			  .args_doc = "DEV OFFSET LEN",
 			  .doc = "Makes an object that was committed visible again, after a crash "
 				 "in which it lost only that, and prints its generation. LEN "

@@ -40,6 +40,19 @@ int server_ports(unsigned int **ids)
 	return *ids ? n : -ENOMEM;
 }
 
+int server_link(const char *name, unsigned int id)
+{
+	int ret = cfg_link(name, id);
+
+	if (ret == -ENOENT) {
+		complain("there is no namespace '%s'", name);
+		hint("`pmof server list` shows what is exported");
+	} else if (ret) {
+		explain(NULL, ret, "cannot link '%s' to port %u", name, id);
+	}
+	return ret;
+}
+
 /* --- unexport -------------------------------------------------------------- */
 
 /* Undoes whatever an export has come to: links, enable, the directory. */
@@ -236,11 +249,8 @@ static int link_ports(const struct export *e)
 	for (i = 0; i < n && !ret; i++) {
 		if (e->port && ports[i] != e->port)
 			continue;
-		ret = cfg_link(e->name, ports[i]);
-		if (ret)
-			explain(NULL, ret, "cannot link '%s' to port %u", e->name, ports[i]);
-		else
-			linked++;
+		ret = server_link(e->name, ports[i]);
+		linked += !ret;
 	}
 	free(ports);
 	if (!ret && e->port && !linked) {

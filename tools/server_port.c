@@ -203,19 +203,6 @@ static const struct reason listen_reasons[] = {
 	{ 0 }
 };
 
-static int link_one(const char *name, unsigned int id)
-{
-	int ret = cfg_link(name, id);
-
-	if (ret == -ENOENT) {
-		complain("there is no namespace '%s'", name);
-		hint("`pmof server list` shows what is exported");
-	} else if (ret) {
-		explain(NULL, ret, "cannot link '%s' to port %u", name, id);
-	}
-	return ret;
-}
-
 static int link_namespaces(const struct listen *l, unsigned int id)
 {
 	struct cfg_names names;
@@ -223,12 +210,12 @@ static int link_namespaces(const struct listen *l, unsigned int id)
 	int j, ret = 0;
 
 	for (i = 0; i < l->nr && !ret; i++)
-		ret = link_one(l->name[i], id);
+		ret = server_link(l->name[i], id);
 	if (ret || l->nr)
 		return ret;
 	ret = cfg_names(&names, CFG_PMOF "/namespaces");
 	for (j = 0; j < names.nr && !ret; j++)
-		ret = link_one(names.name[j], id);
+		ret = server_link(names.name[j], id);
 	cfg_names_free(&names);
 	return ret;
 }

@@ -97,6 +97,10 @@ uint64_t arg_seconds(struct argp_state *state, const char *what, const char *s);
 struct addr arg_addr(struct argp_state *state, const char *s);
 const char *arg_name(struct argp_state *state, const char *what, const char *s, size_t max);
 
+/* The option --json alone, and a parser of it and no argument; its input is a bool. */
+extern const struct argp_option json_options[];
+error_t parse_json_only(int key, char *arg, struct argp_state *state);
+
 /* --- module.c -------------------------------------------------------------- */
 
 /*
