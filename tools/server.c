@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "server.h"
 
@@ -202,14 +203,15 @@ static const struct reason enable_reasons[] = {
 	{ 0 }
 };
 
-static void explain_enable(const struct export *e, int error)
+/* @log: from before the attempt. */
+static void explain_enable(const struct export *e, int error, int log)
 {
 	explain(enable_reasons, error, "cannot export %s", e->device);
 	if (error == -EINVAL)
 		pmem_explain_mode(e->device);
 	else if (error == -EBUSY)
 		pmem_explain_holders(e->device);
-	if (error != -ENOENT && error != -ENOTBLK)
+	if (!klog_hint(log) && error != -ENOENT && error != -ENOTBLK)
 		hint("`dmesg` may say more");
 }
 
@@ -224,6 +226,7 @@ static int check_device(const struct export *e)
 
 static int enable(const struct export *e)
 {
+	int log = klog_open();
 	int ret = cfg_write(e->device, "namespaces/%s/device_path", e->name);
 
 	if (!ret && e->read_only)
@@ -233,7 +236,9 @@ static int enable(const struct export *e)
 	if (!ret)
 		ret = cfg_write("1", "namespaces/%s/enable", e->name);
 	if (ret)
-		explain_enable(e, ret);
+		explain_enable(e, ret, log);
+	else if (log >= 0)
+		close(log);
 	return ret;
 }
 
@@ -273,7 +278,7 @@ static int do_export(const struct export *e)
 	int ret = check_device(e);
 
 	if (ret) {
-		explain_enable(e, ret);
+		explain_enable(e, ret, -1);
 		return ret;
 	}
 	ret = cfg_prepare();

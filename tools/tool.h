@@ -101,6 +101,14 @@ const char *arg_name(struct argp_state *state, const char *what, const char *s, 
 extern const struct argp_option json_options[];
 error_t parse_json_only(int key, char *arg, struct argp_state *state);
 
+/* --- klog.c ---------------------------------------------------------------- */
+
+/* The end of the kernel's log, to be given to klog_hint(); -1 if we may not read it. */
+int klog_open(void);
+
+/* Hints what our modules have written there since, closes @fd; returns how many lines. */
+unsigned int klog_hint(int fd);
+
 /* --- module.c -------------------------------------------------------------- */
 
 /*
