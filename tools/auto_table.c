@@ -83,6 +83,18 @@ unsigned int auto_method(const struct auto_table *t, uint64_t size)
 	return t->entry[i].method;
 }
 
+void auto_limit(struct auto_table *t, unsigned int method, uint64_t limit, unsigned int rest)
+{
+	struct auto_entry *last = &t->entry[t->nr - 1];
+
+	if (last->method != method)
+		return;
+	last->up_to = limit;
+	last[1].method = rest;
+	last[1].up_to = AUTO_NO_LIMIT;
+	t->nr++;
+}
+
 /* --- measurements ---------------------------------------------------------- */
 
 static int find_best(struct auto_sample *s)

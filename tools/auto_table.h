@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #define AUTO_METHODS	8	/* methods are numbered below this */
-#define AUTO_ENTRIES	16
-#define AUTO_TEXT_MAX	(AUTO_ENTRIES * 32)
+#define AUTO_ENTRIES	16	/* what auto_parse() and auto_merge() make at most */
+#define AUTO_TEXT_MAX	640
 
 #define AUTO_NO_LIMIT	UINT64_MAX
 
@@ -25,7 +25,7 @@ struct auto_entry {
 
 struct auto_table {
 	unsigned int nr;
-	struct auto_entry entry[AUTO_ENTRIES];
+	struct auto_entry entry[AUTO_ENTRIES + 1];	/* one more for auto_limit() */
 };
 
 /* A number below 0 for a name that is none: pmof_method_parse(). */
@@ -40,6 +40,12 @@ char *auto_format(const struct auto_table *t, char *buf, auto_name_fn name);
 
 /* The method that serves @size bytes. */
 unsigned int auto_method(const struct auto_table *t, uint64_t size);
+
+/*
+ * Where @method is the last one and takes no more than @limit bytes: gives what
+ * is above that to @rest.
+ */
+void auto_limit(struct auto_table *t, unsigned int method, uint64_t limit, unsigned int rest);
 
 /* What one size was measured to take; 0 ns: the method does not serve it. */
 struct auto_sample {
