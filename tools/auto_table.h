@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #define AUTO_METHODS	8	/* methods are numbered below this */
-#define AUTO_ENTRIES	16	/* what auto_parse() and auto_merge() make at most */
-#define AUTO_TEXT_MAX	640
+#define AUTO_ENTRIES	8	/* what the kernel takes */
+#define AUTO_TEXT_MAX	320
 
 #define AUTO_NO_LIMIT	UINT64_MAX
 
@@ -25,7 +25,7 @@ struct auto_entry {
 
 struct auto_table {
 	unsigned int nr;
-	struct auto_entry entry[AUTO_ENTRIES + 1];	/* one more for auto_limit() */
+	struct auto_entry entry[AUTO_ENTRIES];
 };
 
 /* A number below 0 for a name that is none: pmof_method_parse(). */
@@ -43,7 +43,7 @@ unsigned int auto_method(const struct auto_table *t, uint64_t size);
 
 /*
  * Where @method is the last one and takes no more than @limit bytes: gives what
- * is above that to @rest.
+ * is above that to @rest.  Tables of auto_merge() have room for that.
  */
 void auto_limit(struct auto_table *t, unsigned int method, uint64_t limit, unsigned int rest);
 
@@ -55,7 +55,7 @@ struct auto_sample {
 	unsigned int chosen;
 };
 
-/* A method gives way only to one that takes so much less, in percent. */
+/* A method gives way only to one that takes so much less time, in percent. */
 #define AUTO_BETTER	5
 
 /**
@@ -66,12 +66,12 @@ struct auto_sample {
  * @nr: their number, at least 1
  *
  * From the smallest size up, the method stays the same until another one is
- * better by more than AUTO_BETTER percent or it does not serve the size.  A
- * method's limit is the largest size measured at which it was chosen; the last
- * one has none.
+ * better by more than AUTO_BETTER percent or it does not serve the size.  Where
+ * that makes too many entries (measurements that are mostly noise), more percent
+ * are asked for.  A method's limit is the largest size measured at which it was
+ * chosen; the last one has none.
  *
- * Return: 0, or -EINVAL: no method serves a size, or more than AUTO_ENTRIES
- * changes.
+ * Return: 0, or -EINVAL: no method serves a size.
  */
 int auto_merge(struct auto_table *t, struct auto_sample *sample, unsigned int nr);
 
