@@ -55,6 +55,22 @@ $(TEST_BUILD)/vm/hostile: tests/vm/wireclient.h tests/vm/window.h kmod/common/wi
 
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
 
+# --- the power-cut explorer's plugin for QEMU --------------------------------
+
+TRACE_PLUGIN := $(TEST_BUILD)/crash/trace.so
+TRACE_PLUGIN_SRC := $(wildcard tests/crash/plugin/*.c)
+
+$(TRACE_PLUGIN): $(TRACE_PLUGIN_SRC) $(wildcard tests/crash/plugin/*.h) tests/crash/trace.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes \
+		-Wstrict-prototypes -D_GNU_SOURCE -fvisibility=hidden -fPIC -shared \
+		-o $@.tmp $(TRACE_PLUGIN_SRC) -lpthread && mv $@.tmp $@
+
+trace-plugin: $(TRACE_PLUGIN)
+
+print-trace-plugin:
+	@echo $(TRACE_PLUGIN)
+
 # --- what people and machines call -------------------------------------------
 
 check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (about 20 minutes)
@@ -87,4 +103,4 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants lint demo
+.PHONY: trace-plugin print-trace-plugin tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants lint demo
