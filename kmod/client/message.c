@@ -12,8 +12,8 @@
  * @opcode: of the message: the reply that the slot waits for names it
  * @len: bytes in the buffer
  *
- * Post it with two events: the send's completion and the reply, since the reply
- * alone does not free the source.
+ * [A6] Post it with two events: the send's completion and the reply, since the
+ * reply alone does not free the source.
  */
 void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size_t len)
 {
@@ -26,7 +26,7 @@ void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size
 	s->wr.sg_list = s->sge;
 	s->wr.num_sge = 1;
 	slot->awaits = opcode;
-	/* A SEND is delivered after every WRITE before it on its queue is placed. */
+	/* [P1] A SEND is delivered after every WRITE before it on its queue is placed. */
 	slot->clean_to = pmof_queue_put_seq(slot->q);
 }
 

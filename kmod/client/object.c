@@ -96,7 +96,7 @@ static void trailer_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, struc
  * @slot: the caller is inside pmof_post_begin()
  * @data: the READ of the object
  *
- * Trailer, data, trailer: who rewrites the object prepares it first, which
+ * [C7] Trailer, data, trailer: who rewrites the object prepares it first, which
  * changes the generation, and so data of two generations never lie between
  * equal trailers.  The fences are needed: READs of one queue may be executed
  * side by side at the responder, and PCIe reads pass each other.

@@ -72,7 +72,7 @@ struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q)
 	return q;
 }
 
-/* Everything posted up to @seq has left the server's HCA. */
+/* [P1] Everything posted up to @seq has left the server's HCA. */
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq)
 {
 	s64 old = atomic64_read(&q->clean_seq);

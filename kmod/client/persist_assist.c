@@ -26,7 +26,7 @@ static void persist_init(struct pmof_slot *slot, struct pmof_send *send,
 
 static void post_behind(struct pmof_slot *slot, struct ib_send_wr *first, struct pmof_send *send)
 {
-	/* Only WRITEs keep their place before a SEND by themselves; an atomic may still run. */
+	/* [A1] Only WRITEs keep their place before a SEND by themselves; an atomic may still run. */
 	if (first->opcode != IB_WR_RDMA_WRITE)
 		send->wr.send_flags |= IB_SEND_FENCE;
 	first->next = &send->wr;
@@ -79,6 +79,7 @@ int pmof_assist_persist(struct pmof_queue *q, const struct pmof_range *range)
 	int rc;
 
 	q = pmof_persist_message_queue(q);
+	/* [P2] The message's own queue needs none: see pmof_send_init(). */
 	rc = pmof_persist_flush_queues(q->conn, q);
 	while (!rc && left.length) {
 		struct pmof_range part = {

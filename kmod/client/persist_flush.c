@@ -45,7 +45,7 @@ static void flush_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
 	struct ib_flush_wr flush;
 
 	flush_wr_init(slot, &flush, range);
-	/* Only WRITEs keep their place before it by themselves; an atomic may still run. */
+	/* [L1] Only WRITEs keep their place before it by themselves; an atomic may still run. */
 	if (first->opcode != IB_WR_RDMA_WRITE)
 		flush.wr.send_flags |= IB_SEND_FENCE;
 	first->next = &flush.wr;
@@ -87,12 +87,12 @@ static void commit_tail_init(struct pmof_slot *slot, struct commit_tail *t)
 	word_wr_init(slot, &t->vf, &t->sge[1], trailer.offset, 1,
 		     pmof_trailer_committed(req->operand));
 	pmof_buf_for_dev(&slot->msg, slot->q->qp.dev, 2 * PMOF_TRAILER_SIZE);
-	/* PF is durable before VF is set. */
+	/* [C3] PF is durable before VF is set. */
 	t->pf.wr.next = &t->flush.wr;
 	t->flush.wr.next = &t->vf.wr;
 }
 
-/* The whole object in one piece: one chain, one wait. */
+/* [C5] The whole object in one piece: one chain, one wait. */
 static void flush_post_commit(struct pmof_slot *slot, struct ib_send_wr *first,
 			      const struct pmof_range *range)
 {
@@ -106,7 +106,7 @@ static void flush_post_commit(struct pmof_slot *slot, struct ib_send_wr *first,
 	flush_wr_init(slot, &flush, range);
 	commit_tail_init(slot, &tail);
 	first->next = &flush.wr;
-	/* The data are durable before PF is set. */
+	/* [C2] The data are durable before PF is set. */
 	flush.wr.next = &tail.pf.wr;
 	slot->req->committed = true;
 	pmof_slot_post(slot, first, 1);
@@ -122,6 +122,7 @@ static int flush_finish_commit(struct pmof_req *req)
 
 	if (req->committed)
 		return 0;
+	/* [C2] Each piece carries its own FLUSH. */
 	rc = pmof_req_wait(req);
 	if (rc)
 		return rc;
@@ -176,8 +177,8 @@ static int flush_range(struct pmof_queue *q, struct pmof_req *req, const struct 
 }
 
 /*
- * A FLUSH speaks for its own queue pair only, and for its own range only: so it
- * goes to every queue that has ever put, and cleans none.  The dirty marks say
+ * [P3] A FLUSH speaks for its own queue pair only, and for its own range only: so
+ * it goes to every queue that has ever put, and cleans none [P5].  The dirty marks say
  * what has left the server's HCA (a READ or a message cleans them), which is
  * less than durable here.
  */

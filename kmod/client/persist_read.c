@@ -29,6 +29,7 @@ static void read_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
 
 	pmof_persist_read_wr(slot, &wr, &sge, range->offset + range->length - 1);
 	slot->clean_to = pmof_queue_put_seq(slot->q);
+	/* [D1] Behind the WRITE on its queue; its completion implies the WRITE's [D3]. */
 	first->next = &wr.wr;
 	pmof_slot_post(slot, first, 1);
 }
@@ -58,7 +59,7 @@ static int read_post_flag(struct pmof_req *req, unsigned int byte, u8 value)
 
 /*
  * Three waits: the data, PF, VF.  Bytes, since no RDMA request but the atomics
- * promises that 8 bytes arrive together.  VF has its READ too: a completed
+ * promises that 8 bytes arrive together.  VF has its READ too [C4]: a completed
  * WRITE may still be in the server's HCA, and who reads the object through
  * another queue shall find VF once this has returned, and who prepares it anew
  * shall not have an old VF land on the new trailer.
@@ -67,11 +68,11 @@ static int read_finish_commit(struct pmof_req *req)
 {
 	int rc;
 
-	/* The data are durable before PF may say so. */
+	/* [C2] The data are durable before PF may say so. */
 	rc = pmof_req_wait(req);
 	if (!rc)
 		rc = read_post_flag(req, PMOF_PF_BYTE, PMOF_PF);
-	/* PF is durable before VF: a reader must not trust what recovery would drop. */
+	/* [C3] PF is durable before VF: a reader must not trust what recovery would drop. */
 	if (!rc)
 		rc = pmof_req_wait(req);
 	if (!rc)
@@ -79,7 +80,7 @@ static int read_finish_commit(struct pmof_req *req)
 	return rc;
 }
 
-/* One READ covers all that its queue has written, so the range does not matter. */
+/* [P3] One READ covers all that its queue has written, so the range does not matter. */
 static int read_persist(struct pmof_queue *q, const struct pmof_range *range)
 {
 	return pmof_persist_flush_queues(q->conn, NULL);

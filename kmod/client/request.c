@@ -104,7 +104,7 @@ u64 pmof_req_bytes(const struct pmof_req *req)
 	return req->length - (req->flags & PMOF_F_COMMIT ? PMOF_TRAILER_SIZE : 0);
 }
 
-/* An operation stays on one queue: this CPU's. */
+/* [P4] An operation stays on one queue: this CPU's. */
 struct pmof_queue *pmof_req_queue(struct pmof_conn *conn)
 {
 	return &conn->queues[raw_smp_processor_id() % conn->nr_queues];

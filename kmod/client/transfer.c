@@ -25,7 +25,7 @@ void pmof_rdma_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, enum ib_wr
 }
 
 /*
- * The mark is set after the post: whoever samples it and then posts a READ
+ * [P1] The mark is set after the post: whoever samples it and then posts a READ
  * posts it behind our work request; and before our issuer can return, so that
  * a PERSIST called after that sees it.
  */
