@@ -271,11 +271,12 @@ struct pmof_op {
  * The operations run in order on one queue: one after a GET, CAS, FETCH_ADD,
  * PERSIST, PREPARE, REVALIDATE or a put with PMOF_F_PERSIST or PMOF_F_COMMIT
  * starts when that one has finished; two puts with none of these between them
- * are not ordered, nor are PREPAREs that follow each other, which go to the
- * server together.  (So a COMMIT's generation must be known beforehand.)  All descriptors are
- * checked before the first runs; a malformed one fails the call and nothing
- * has happened.  Otherwise the call returns 0 and each @result tells; behind
- * a failed operation the rest is ECANCELED.
+ * are not ordered.  (So a COMMIT's generation must be known beforehand.)
+ * PREPAREs that follow each other go to the server together, as if they were
+ * one operation, and so do REVALIDATEs; each has a result of its own.
+ * All descriptors are checked before the first runs; a malformed one fails the
+ * call and nothing has happened.  Otherwise the call returns 0 and each @result
+ * tells; behind a failed operation the rest is ECANCELED.
  */
 struct pmof_submit {
 	__u32 size;

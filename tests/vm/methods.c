@@ -37,10 +37,10 @@ FIXTURE_VARIANT_ADD(method, rpc) {
 	.sends = 1, .trips = 1, .calls = 1, .fences = 2,
 };
 
-/* WRITE data, READ; WRITE PF, READ; WRITE VF. */
+/* WRITE data, READ; WRITE PF, READ; WRITE VF, READ. */
 FIXTURE_VARIANT_ADD(method, read) {
 	.name = "read", .method = PMOF_METHOD_READ,
-	.writes = 3, .reads = 2, .trips = 3,
+	.writes = 3, .reads = 3, .trips = 3,
 };
 
 FIXTURE_SETUP(method)

@@ -181,8 +181,15 @@ TEST_F(window, revalidates)
 		EXPECT_EQ(pmof_trailer_committed(70 + i), trailer_at(self->fd, i * LEN, LEN));
 	}
 	EXPECT_EQ(-EAGAIN, ops[3].result);
-	EXPECT_EQ(-ECANCELED, ops[4].result);
 	EXPECT_EQ(pmof_trailer_prepared(70), trailer_at(self->fd, 3 * LEN, LEN));
+	/* They went together, and each tells its own. */
+	EXPECT_EQ(0, ops[4].result);
+	EXPECT_EQ(74, ops[4].old);
+	/* What follows them is behind a failure. */
+	ops[4] = op(PMOF_OP_GET, 0, LEN, self->now);
+	ASSERT_EQ(0, vm_submit(self->fd, ops + 3, 2));
+	EXPECT_EQ(-EAGAIN, ops[3].result);
+	EXPECT_EQ(-ECANCELED, ops[4].result);
 }
 
 /* --- refused as a whole ----------------------------------------------------------- */
