@@ -101,6 +101,18 @@ crash-selftest: $(TRACE_PLUGIN) $(CRASH_TOOLS) $(CRASH_GUEST)
 print-trace-plugin:
 	@echo $(TRACE_PLUGIN)
 
+# --- the lab's soft-RoCE ------------------------------------------------------
+
+LAB_RXE := $(BUILD)/lab-rxe/rdma_rxe.ko $(BUILD)/lab-rxe-marks/rdma_rxe.ko
+
+$(LAB_RXE): tests/lab/rxe/build $(wildcard tests/lab/rxe/patches/*.patch tests/lab/rxe/test/*)
+	$(Q)kdir=$$(scripts/kernel kdir 6.12) && \
+		tests/lab/rxe/build $(if $(findstring -marks/,$@),--marks) "$$kdir" $(@D)
+
+lab-rxe: $(BUILD)/lab-rxe/rdma_rxe.ko ## build the lab's soft-RoCE (FLUSH from modules, lazy_write) for 6.12
+
+lab-rxe-marks: $(BUILD)/lab-rxe-marks/rdma_rxe.ko ## the same, with the power-cut explorer's marks
+
 # --- what people and machines call -------------------------------------------
 
 check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (about 20 minutes)
@@ -139,5 +151,10 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: bench-kalia check check-crash-plugin check-lab check-long check-mutants check-unit \
+<<<<<<< HEAD
 	check-vm check-vm-mutants crash-selftest demo lint print-trace-plugin tests trace-plugin
+=======
+>>>>>>> rxe
+
+.PHONY: \ bench-kalia check check-crash-plugin check-lab check-long check-mutants check-unit \
+	check-vm check-vm-mutants demo lab-rxe lab-rxe-marks lint tests

@@ -351,6 +351,14 @@ overlay_libraries() {
 	done
 }
 
+# In updates/, so that it is found before the kernel's own.
+overlay_rxe() {
+	local to=$1/usr/lib/modules/$release/updates
+	[[ -n $rxe ]] || return 0
+	mkdir -p "$to"
+	objcopy --strip-debug "$rxe" "$to/rdma_rxe.ko"
+}
+
 # One modules.dep for base, pmof and --overlay together, with whatever else the
 # added modules depend on.
 overlay_modules() {
@@ -392,6 +400,7 @@ make_initrd() {
 	local tmp=$private/overlay
 	mkdir "$tmp"
 	overlay_pmof "$tmp/tree"
+	overlay_rxe "$tmp/tree"
 	[[ -z $opt_overlay ]] || merge_tree "$opt_overlay" "$tmp/tree"
 	overlay_guest "$tmp/tree"
 	overlay_modules "$tmp/tree" "$tmp/index"
