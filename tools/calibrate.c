@@ -315,7 +315,7 @@ int bench_calibrate(struct bench *b)
 		ret = find_methods(&c);
 	if (ret)
 		return ret;
-	c.hist = calloc((size_t)(b->nr_ops * b->nr_sizes), sizeof(*c.hist));
+	c.hist = calloc((size_t)b->nr_ops * (size_t)b->nr_sizes, sizeof(*c.hist));
 	if (!c.hist) {
 		complain("out of memory");
 		return -ENOMEM;

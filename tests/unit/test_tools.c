@@ -311,8 +311,7 @@ TEST(auto_tables_refused)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT_EQ(-EINVAL, auto_parse(&t, bad[i], method_parse)) TH_LOG("case %zu", i);
-	memset(longer, ' ', sizeof(longer) - 1);
-	memcpy(longer, "assist", 6);
+	snprintf(longer, sizeof(longer), "%-*s", AUTO_TEXT_MAX + 4, "assist");
 	EXPECT_EQ(-EINVAL, auto_parse(&t, longer, method_parse));
 }
 
