@@ -21,7 +21,8 @@ TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
 UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c kmod/client/options.c \
-	tools/parse.c tools/bench_stats.c tools/auto_table.c
+	kmod/client/method.c kmod/client/auto_table.c tools/parse.c tools/bench_stats.c \
+	tools/auto_table.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -46,6 +47,10 @@ VM_PROGRAMS := $(VM_TESTS:%=$(TEST_BUILD)/vm/%)
 $(VM_PROGRAMS): $(TEST_BUILD)/vm/%: tests/vm/%.c tests/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) -O2 $(if $(VM_SRC),,-MMD -MP -MF $@.d) -o $@ $< $(VM_SRC) -lpthread $(VM_LIBS)
+
+# Those that know what a trailer says.
+OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
+$(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 
 # The hostile client speaks the wire protocol by itself.
 $(TEST_BUILD)/vm/hostile: VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c
