@@ -296,8 +296,9 @@ static void print_calibration(const struct calibration *c)
 	if (b->json) {
 		print_json(o, false);
 	} else {
-		printf("pmof%d: '%s', domain %s; medians of durable puts\n\n", c->instance,
-		       b->info.name, pmof_domain_name(b->info.domain));
+		printf("pmof%d: '%s', domain %s; medians of durable puts%s\n\n", c->instance,
+		       b->info.name, pmof_domain_name(b->info.domain),
+		       b->info.flags & PMOF_INFO_DURABLE ? "" : "; NOT DURABLE");
 		print_medians(c);
 		printf("\ntable before: %s\n", c->before);
 		printf("table%s %s\n", b->dry_run ? " (not written):" : " now:   ",
