@@ -151,10 +151,6 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-<<<<<<< HEAD
-	check-vm check-vm-mutants crash-selftest demo lint print-trace-plugin tests trace-plugin
-=======
->>>>>>> rxe
-
-.PHONY: \ bench-kalia check check-crash-plugin check-lab check-long check-mutants check-unit \
-	check-vm check-vm-mutants demo lab-rxe lab-rxe-marks lint tests
+.PHONY: bench-kalia check check-crash-plugin check-lab check-long check-mutants check-unit \
+	check-vm check-vm-mutants crash-selftest demo lab-rxe lab-rxe-marks lint print-trace-plugin \
+	tests trace-plugin

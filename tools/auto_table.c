@@ -108,12 +108,26 @@ static int find_best(struct auto_sample *s)
 	return s->best == AUTO_METHODS ? -EINVAL : 0;
 }
 
-/* True if @method is to give way to the best one, being @percent slower. */
-static bool beaten(const struct auto_sample *s, unsigned int method, unsigned int percent)
+/* True if @method takes more time than @other by more than @percent. */
+static bool slower(const struct auto_sample *s, unsigned int method, unsigned int other,
+		   unsigned int percent)
 {
 	uint64_t ns = s->ns[method];
 
-	return !ns || s->ns[s->best] < ns - ns / 100 * percent - ns % 100 * percent / 100;
+	return s->ns[other] < ns - ns / 100 * percent - ns % 100 * percent / 100;
+}
+
+/* True if @method is to give way to the one that is best at this size. */
+static bool beaten(const struct auto_sample *s, const struct auto_sample *next,
+		   unsigned int method, unsigned int percent)
+{
+	if (!s->ns[method])
+		return true;
+	if (!slower(s, method, s->best, percent))
+		return false;
+	if (!next || !next->ns[method])
+		return true;
+	return next->ns[s->best] && slower(next, method, s->best, 0);
 }
 
 /* Returns how many entries it takes; fills no more than the table has. */
@@ -123,7 +137,9 @@ static unsigned int choose(struct auto_table *t, struct auto_sample *sample, uns
 	unsigned int i, n = 0, current = AUTO_METHODS;
 
 	for (i = 0; i < nr; i++) {
-		if (current == AUTO_METHODS || beaten(&sample[i], current, percent)) {
+		const struct auto_sample *next = i + 1 < nr ? &sample[i + 1] : NULL;
+
+		if (current == AUTO_METHODS || beaten(&sample[i], next, current, percent)) {
 			current = sample[i].best;
 			n++;
 		}

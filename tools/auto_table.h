@@ -65,10 +65,10 @@ struct auto_sample {
  *	a method that serves a size serves all smaller ones
  * @nr: their number, at least 1
  *
- * From the smallest size up, the method stays the same until another one is
- * better by more than AUTO_BETTER percent or it does not serve the size.  Where
- * that makes too many entries (measurements that are mostly noise), more percent
- * are asked for.  A method's limit is the largest size measured at which it was
+ * From the smallest size up, the method stays the same until it does not serve
+ * the size, or another one is better by more than AUTO_BETTER percent, and
+ * better at the next size, too: one size alone may be noise.  Where that still
+ * makes too many entries, more percent are asked for.  A method's limit is the largest size measured at which it was
  * chosen; the last one has none.
  *
  * Return: 0, or -EINVAL: no method serves a size.

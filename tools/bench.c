@@ -62,8 +62,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "op", OPT_OP, "OP,...", 0, "put, put-persist, get, persist, cas, cas-persist, "
-	  "fetch-add, fetch-add-persist, prepare, put-commit; default get, and put and put-persist where "
-	  "writing is allowed", 0 },
+	  "fetch-add, fetch-add-persist, prepare, put-commit; default get, and put and "
+	  "put-persist where writing is allowed", 0 },
 	{ "size", OPT_SIZE, "BYTES,...", 0, "Bytes of an operation; default 64,4k,64k", 0 },
 	{ "threads", OPT_THREADS, "N,...", 0, "Threads, each in its own part of the range; "
 	  "default 1", 0 },

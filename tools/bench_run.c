@@ -219,7 +219,8 @@ static void run_phase(struct worker *w, uint64_t time_ns, uint64_t count, bool k
 
 	w->start_ns = now_ns();
 	now = w->start_ns;
-	while (!w->error && objects_left(w) && (time_ns ? now - w->start_ns < time_ns : n < count)) {
+	while (!w->error && objects_left(w) &&
+	       (time_ns ? now - w->start_ns < time_ns : n < count)) {
 		w->error = w->run->c->depth > 1 ? call_submit(w, &ns) : call_one(w, &ns);
 		if (w->error)
 			break;

@@ -296,8 +296,9 @@ static void print_calibration(const struct calibration *c)
 	if (b->json) {
 		print_json(o, false);
 	} else {
-		printf("pmof%d: '%s', domain %s; medians of durable puts\n\n", c->instance,
-		       b->info.name, pmof_domain_name(b->info.domain));
+		printf("pmof%d: '%s', domain %s; medians of durable puts%s\n\n", c->instance,
+		       b->info.name, pmof_domain_name(b->info.domain),
+		       b->info.flags & PMOF_INFO_DURABLE ? "" : "; NOT DURABLE");
 		print_medians(c);
 		printf("\ntable before: %s\n", c->before);
 		printf("table%s %s\n", b->dry_run ? " (not written):" : " now:   ",
@@ -315,7 +316,7 @@ int bench_calibrate(struct bench *b)
 		ret = find_methods(&c);
 	if (ret)
 		return ret;
-	c.hist = calloc((size_t)(b->nr_ops * b->nr_sizes), sizeof(*c.hist));
+	c.hist = calloc((size_t)b->nr_ops * (size_t)b->nr_sizes, sizeof(*c.hist));
 	if (!c.hist) {
 		complain("out of memory");
 		return -ENOMEM;

@@ -120,7 +120,7 @@ static const struct reason connect_reasons[] = {
 	{ 0 }
 };
 
-/* What each method needs, where the server does not offer it. */
+/* What each method needs, for who may not read the log that names what is amiss. */
 static void hint_method(enum pmof_method method)
 {
 	switch (method) {
@@ -143,15 +143,14 @@ static void explain_connect(const struct connect *c, int error, int log)
 	char text[ADDR_TEXT_MAX];
 
 	format_addr(&c->addr, text, sizeof(text));
-	if (error == -EOPNOTSUPP) {
+	if (error == -EOPNOTSUPP)
 		explain(connect_reasons, error, "cannot connect to '%s' at %s with --persist %s",
 			c->args.name, text, pmof_method_name(c->args.method));
-		hint_method(c->args.method);
-	} else {
+	else
 		explain(connect_reasons, error, "cannot connect to '%s' at %s", c->args.name,
 			text);
-	}
-	klog_hint(log);
+	if (!klog_hint(log) && error == -EOPNOTSUPP)
+		hint_method(c->args.method);
 }
 
 static int do_connect(struct connect *c, int *instance)

@@ -100,7 +100,7 @@ static int put_input(const struct data *d, char *buf, uint64_t *total)
 		ret = pmof_put(d->dev, buf, (uint64_t)n, offset, 0);
 		if (ret) {
 			explain_data(ret, "put to %s at %llu", d->device,
-				(unsigned long long)offset);
+				     (unsigned long long)offset);
 			return ret;
 		}
 		offset += (uint64_t)n;
@@ -138,7 +138,7 @@ static int do_put(const struct data *d)
 		ret = pmof_persist(d->dev, d->value[0], total);
 		if (ret)
 			explain_data(ret, "%llu bytes were put to %s, but not persisted",
-				(unsigned long long)total, d->device);
+				     (unsigned long long)total, d->device);
 		else
 			data_warn_volatile(d);
 	}
@@ -178,7 +178,7 @@ static int get_output(const struct data *d, char *buf)
 		ret = pmof_get(d->dev, buf, n, offset);
 		if (ret)
 			explain_data(ret, "get from %s at %llu", d->device,
-				(unsigned long long)offset);
+				     (unsigned long long)offset);
 		else
 			ret = data_write(buf, n);
 		if (ret)

@@ -17,31 +17,10 @@ static const struct attr attrs[] = {
 	{ "state", ATTR_TEXT }, { "namespace", ATTR_TEXT }, { "address", ATTR_TEXT },
 	{ "size", ATTR_NUMBER }, { "segment_size", ATTR_NUMBER }, { "generation", ATTR_TEXT },
 	{ "persist_method", ATTR_TEXT }, { "persist_methods", ATTR_WORDS },
-	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "durable", ATTR_BOOL },
-	{ "read_only", ATTR_BOOL }, { "queues", ATTR_NUMBER }, { "depth", ATTR_NUMBER },
+	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "placement_asserted", ATTR_BOOL },
+	{ "durable", ATTR_BOOL }, { "read_only", ATTR_BOOL }, { "queues", ATTR_NUMBER }, { "depth", ATTR_NUMBER },
 	{ "client_id", ATTR_TEXT },
 };
-
-/* What sysfs shows; NULL if the device has gone. */
-static struct json_object *device_object(int instance)
-{
-	struct json_object *o = new_object();
-	char text[256];
-	size_t i;
-	int ret;
-
-	put_device_names(o, instance);
-	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
-		ret = pmof_read_attr(instance, attrs[i].name, text, sizeof(text));
-		if (ret == -ENODEV) {
-			json_object_put(o);
-			return NULL;
-		}
-		if (!ret)
-			put_attr(o, &attrs[i], text);
-	}
-	return o;
-}
 
 /* Which sizes the method auto gives to which method; absent with another one. */
 static void put_auto(struct json_object *o, int instance)
@@ -68,8 +47,30 @@ static void put_auto(struct json_object *o, int instance)
 	put_object(o, "auto", list);
 }
 
+/* What sysfs shows; NULL if the device has gone. */
+static struct json_object *device_object(int instance)
+{
+	struct json_object *o = new_object();
+	char text[256];
+	size_t i;
+	int ret;
+
+	put_device_names(o, instance);
+	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
+		ret = pmof_read_attr(instance, attrs[i].name, text, sizeof(text));
+		if (ret == -ENODEV) {
+			json_object_put(o);
+			return NULL;
+		}
+		if (!ret)
+			put_attr(o, &attrs[i], text);
+	}
+	put_auto(o, instance);
+	return o;
+}
+
 /* What only the device itself tells; it may be dead, or not ours to open. */
-static void put_info(struct json_object *o, int instance)
+static void put_limits(struct json_object *o, int instance)
 {
 	struct pmof_info info;
 	struct pmof_dev *dev;
@@ -79,24 +80,11 @@ static void put_info(struct json_object *o, int instance)
 	if (pmof_open(name, O_RDONLY, &dev))
 		return;
 	if (!pmof_get_info(dev, &info, sizeof(info))) {
-		put_bool(o, "placement_asserted", info.flags & PMOF_INFO_ASSERTED);
 		put_bool(o, "atomics", info.features & PMOF_FEAT_ATOMICS);
 		put_u64(o, "max_submit", info.max_submit);
 		put_u64(o, "max_rpc", info.max_rpc);
 	}
 	pmof_close(dev);
-}
-
-/* All that there is to say; NULL if the device has gone. */
-static struct json_object *whole_object(int instance)
-{
-	struct json_object *o = device_object(instance);
-
-	if (!o)
-		return NULL;
-	put_auto(o, instance);
-	put_info(o, instance);
-	return o;
 }
 
 /* --- list ------------------------------------------------------------------ */
@@ -121,7 +109,7 @@ static struct json_object *list_devices(void)
 	}
 	list = new_array();
 	for (i = 0; i < n; i++) {
-		o = whole_object(instances[i]);
+		o = device_object(instances[i]);
 		if (o)
 			push_object(list, o);
 	}
@@ -281,13 +269,14 @@ int cmd_info(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &s);
 	ret = pmof_lookup(s.device, &instance);
 	if (!ret) {
-		o = whole_object(instance);
+		o = device_object(instance);
 		ret = o ? 0 : -ENODEV;
 	}
 	if (ret) {
 		explain_device(ret, s.device);
 		return EXIT_FAILED;
 	}
+	put_limits(o, instance);
 	if (s.json)
 		print_json(o, false);
 	else
