@@ -5,8 +5,8 @@
  *
  * A namespace takes a hold when it is served through a port of which the HCA is
  * known, at the latest when a session comes in, and lets go of all when it is
- * disabled, after its sessions have ended: no acknowledgement that counts on
- * the bits is under way when they are restored.
+ * disabled, after its sessions have ended: no reply that counts on the bits is
+ * under way when they are restored.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -20,7 +20,7 @@ TEST(names)
 static const struct {
 	unsigned int method, domain, placement;
 	const char *says;
-} refusals[] = {
+} refusal[] = {
 	{ PMOF_METHOD_READ, PMOF_DOMAIN_MEMORY_CONTROLLER, PMOF_PLACEMENT_CACHE,
 	  "land in the CPU cache" },
 	{ PMOF_METHOD_READ, PMOF_DOMAIN_MEMORY_CONTROLLER, PMOF_PLACEMENT_UNKNOWN,
@@ -48,10 +48,10 @@ TEST(refusals)
 	const char *why;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
-		why = pmof_method_refusal(refusals[i].method, refusals[i].domain,
-					  refusals[i].placement);
-		EXPECT_NE(NULL, strstr(why, refusals[i].says)) TH_LOG("case %u: %s", i, why);
+	for (i = 0; i < ARRAY_SIZE(refusal); i++) {
+		why = pmof_method_refusal(refusal[i].method, refusal[i].domain,
+					  refusal[i].placement);
+		EXPECT_NE(NULL, strstr(why, refusal[i].says)) TH_LOG("case %u: %s", i, why);
 	}
 }
 
