@@ -20,9 +20,8 @@ TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
 
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
-UNIT_PURE := kmod/common/wire.c kmod/common/range.c kmod/common/names.c kmod/client/options.c \
-	kmod/server/placement.c \
-	tools/parse.c tools/bench_stats.c
+UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c kmod/common/names.c \
+	kmod/client/options.c kmod/server/placement.c tools/parse.c tools/bench_stats.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -49,7 +48,7 @@ $(VM_PROGRAMS): $(TEST_BUILD)/vm/%: tests/vm/%.c tests/build.mk | $(KSELFTEST)
 	$(Q)$(CC) $(TEST_CFLAGS) -O2 $(if $(VM_SRC),,-MMD -MP -MF $@.d) -o $@ $< $(VM_SRC) -lpthread $(VM_LIBS)
 
 # The hostile client speaks the wire protocol by itself.
-$(TEST_BUILD)/vm/hostile: VM_SRC := kmod/common/wire.c kmod/common/range.c
+$(TEST_BUILD)/vm/hostile: VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c
 $(TEST_BUILD)/vm/hostile: VM_LIBS := -lrdmacm -libverbs
 $(TEST_BUILD)/vm/hostile: TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(TEST_BUILD)/vm/hostile: tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c kmod/common/wire.h

@@ -11,7 +11,9 @@
  *
  * Errors, the same for every operation
  *   EINVAL    malformed request: size, reserved field, unknown flag or opcode,
- *             an atomic whose offset is not a multiple of 8
+ *             an atomic whose offset is not a multiple of 8, an object that is
+ *             not aligned or shorter than 16 bytes, a generation of 0 or of
+ *             more than 48 bits
  *   E2BIG     the structure has a non-zero tail that the kernel does not know,
  *             or a SUBMIT has more than PMOF_SUBMIT_MAX operations
  *   ERANGE    offset + length is past the end of the namespace, or overflows
@@ -20,6 +22,11 @@
  *   EBADF     the file is not open for the direction that the operation needs
  *   EROFS     the namespace is read-only for this session
  *   EOPNOTSUPP  the session has no such operation (see pmof_info.features)
+ *   EAGAIN    a get with PMOF_F_VALID, or REVALIDATE: the object is not
+ *             committed, or was rewritten while it was read; the buffer's
+ *             contents are undefined
+ *   ESTALE    a put with PMOF_F_COMMIT: the object is not prepared with that
+ *             generation (told by the methods assist and rpc only)
  *   ENOTTY    unknown ioctl
  *   EIO       the connection was lost before the operation was acknowledged: a
  *             put may or may not have been placed, and nothing is promised of
@@ -30,7 +37,17 @@
  *   ENOMEM    out of memory; as EFAULT
  *
  * Offsets and lengths are in bytes.  A length of zero succeeds and does
- * nothing.  All calls are thread safe.
+ * nothing (of an object: EINVAL).  All calls are thread safe.
+ *
+ * Committed objects
+ *   An object is a range whose offset and length are multiples of 8; its last
+ *   8 bytes are the trailer: a generation and two flag bytes, the persist flag
+ *   PF and the visible flag VF.  PREPARE durably gives it a new generation and
+ *   clears the flags; then a put with PMOF_F_COMMIT writes all but the trailer,
+ *   makes it durable, sets PF durably, then VF.  A reader trusts VF (get with
+ *   PMOF_F_VALID), recovery after a power cut trusts PF alone: where it finds
+ *   PF without VF, REVALIDATE sets VF.  Nothing may be written into an object
+ *   before its PREPARE has returned.
  */
 #ifndef _UAPI_PMOF_H
 #define _UAPI_PMOF_H
@@ -49,14 +66,29 @@ enum pmof_opcode {
 	PMOF_OP_PERSIST		= 3,	/* make earlier completed puts durable */
 	PMOF_OP_CAS		= 4,	/* 8-byte compare and swap */
 	PMOF_OP_FETCH_ADD	= 5,	/* 8-byte fetch and add */
+	PMOF_OP_PREPARE		= 6,	/* durably a new generation, flags clear */
+	PMOF_OP_REVALIDATE	= 7,	/* set VF where PF is set */
 };
 
 /* Operation flags. */
 #define PMOF_F_PERSIST		0x1 /* PUT, CAS, FETCH_ADD: durable when it returns */
+#define PMOF_F_COMMIT		0x2 /* PUT: commit the object; implies PMOF_F_PERSIST */
+#define PMOF_F_VALID		0x4 /* GET: EAGAIN unless the object is committed */
+
+/*
+ * The trailer of an object, a little-endian word: 48 bits of generation, PF
+ * (0 or 1), VF (0, or 0x80 and the low 7 bits of the generation, so that no
+ * mixture of two trailers looks valid).
+ */
+#define PMOF_TRAILER_SIZE	8
+#define PMOF_OBJECT_MIN		16
+#define PMOF_GENERATION_MASK	0xffffffffffffULL
+#define PMOF_TRAILER_PF_SHIFT	48
+#define PMOF_TRAILER_VF_SHIFT	56
 
 /* How durability is reached: bit numbers of pmof_info.methods. */
 enum pmof_method {
-	PMOF_METHOD_AUTO	= 0,	/* a choice, never a method in use */
+	PMOF_METHOD_AUTO	= 0,	/* by size: see the device's sysfs attribute auto */
 	PMOF_METHOD_READ	= 1,	/* WRITE, then READ on the same queue */
 	PMOF_METHOD_ASSIST	= 2,	/* WRITE, then a message; the server flushes */
 	PMOF_METHOD_RPC		= 3,	/* data in a message; the server copies */
@@ -84,6 +116,7 @@ enum pmof_placement {
 /* pmof_info.flags */
 #define PMOF_INFO_READ_ONLY	0x1	/* puts fail with EROFS */
 #define PMOF_INFO_DURABLE	0x2	/* durable acknowledgements survive a power cut */
+#define PMOF_INFO_ASSERTED	0x4	/* placement is the operator's word, not found */
 
 /**
  * struct pmof_info - what the device is and what the session may do
@@ -100,7 +133,7 @@ enum pmof_placement {
  * @nr_queues: I/O queues of the connection
  * @queue_depth: requests that one queue holds
  * @max_submit: operations that one SUBMIT takes
- * @reserved: zero
+ * @max_rpc: bytes that the rpc method takes; a larger put goes by assist
  * @name: namespace name, NUL terminated
  */
 struct pmof_info {
@@ -117,17 +150,19 @@ struct pmof_info {
 	__u32 nr_queues;
 	__u32 queue_depth;
 	__u32 max_submit;
-	__u32 reserved;
+	__u32 max_rpc;
 	char name[64];
 };
 
 /**
  * struct pmof_rw - PMOF_IOC_PUT and PMOF_IOC_GET
  * @size: bytes of this structure
- * @flags: PMOF_F_PERSIST (PUT only)
+ * @flags: PMOF_F_PERSIST, PMOF_F_COMMIT (PUT), PMOF_F_VALID (GET)
  * @offset: first byte in the namespace
- * @length: bytes
- * @addr: user buffer
+ * @length: bytes; of an object the trailer is counted
+ * @addr: user buffer of @length bytes; a put with PMOF_F_COMMIT does not look
+ *	at the last 8, in whose place the trailer is written
+ * @generation: COMMIT: what PREPARE gave; VALID: out, the object's; else zero
  */
 struct pmof_rw {
 	__u32 size;
@@ -135,6 +170,26 @@ struct pmof_rw {
 	__aligned_u64 offset;
 	__aligned_u64 length;
 	__aligned_u64 addr;
+	__aligned_u64 generation;
+};
+
+/**
+ * struct pmof_object - PMOF_IOC_PREPARE and PMOF_IOC_REVALIDATE
+ * @size: bytes of this structure
+ * @flags: zero
+ * @offset: first byte in the namespace, a multiple of 8
+ * @length: bytes with the trailer, a multiple of 8, at least PMOF_OBJECT_MIN
+ * @generation: out: PREPARE: the new one; REVALIDATE: the committed object's
+ *
+ * PREPARE may run for one object at a time; whoever prepares owns it until it
+ * is committed.
+ */
+struct pmof_object {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+	__aligned_u64 generation;
 };
 
 /**
@@ -186,8 +241,10 @@ struct pmof_atomic {
  * @length: bytes; 8 for CAS and FETCH_ADD
  * @addr: PUT, GET: user buffer; else zero
  * @compare: as in struct pmof_atomic; else zero
- * @operand: as in struct pmof_atomic; else zero
- * @old: out: as in struct pmof_atomic
+ * @operand: as in struct pmof_atomic; PUT with PMOF_F_COMMIT: the generation;
+ *	else zero
+ * @old: out: as in struct pmof_atomic; PREPARE, REVALIDATE and GET with
+ *	PMOF_F_VALID: the generation
  */
 struct pmof_op {
 	__u32 size;
@@ -212,8 +269,10 @@ struct pmof_op {
  * @reserved: zero
  *
  * The operations run in order on one queue: one after a GET, CAS, FETCH_ADD,
- * PERSIST or a put with PMOF_F_PERSIST starts when that one has finished; two
- * puts with none of these between them are not ordered.  All descriptors are
+ * PERSIST, PREPARE, REVALIDATE or a put with PMOF_F_PERSIST or PMOF_F_COMMIT
+ * starts when that one has finished; two puts with none of these between them
+ * are not ordered, nor are PREPAREs that follow each other, which go to the
+ * server together.  (So a COMMIT's generation must be known beforehand.)  All descriptors are
  * checked before the first runs; a malformed one fails the call and nothing
  * has happened.  Otherwise the call returns 0 and each @result tells; behind
  * a failed operation the rest is ECANCELED.
@@ -234,5 +293,7 @@ struct pmof_submit {
 #define PMOF_IOC_CAS		_IO(PMOF_IOC_MAGIC, 0x04) /* struct pmof_atomic */
 #define PMOF_IOC_FETCH_ADD	_IO(PMOF_IOC_MAGIC, 0x05) /* struct pmof_atomic */
 #define PMOF_IOC_SUBMIT		_IO(PMOF_IOC_MAGIC, 0x06) /* struct pmof_submit */
+#define PMOF_IOC_PREPARE	_IO(PMOF_IOC_MAGIC, 0x07) /* struct pmof_object */
+#define PMOF_IOC_REVALIDATE	_IO(PMOF_IOC_MAGIC, 0x08) /* struct pmof_object */
 
 #endif /* _UAPI_PMOF_H */

@@ -44,7 +44,7 @@ static int queue_create_qp(struct pmof_queue *q)
 		.pd		= conn->pd,
 		.max_send_wr	= 2 * q->depth,		/* a slot posts at most two */
 		.nr_rx		= q->depth,
-		.rx_size	= PMOF_IO_MSG_SIZE,
+		.rx_size	= PMOF_IO_REPLY_SIZE,
 		.max_send_sge	= PMOF_SLOT_PAGES,
 		.poll_ctx	= IB_POLL_SOFTIRQ,
 		.comp_vector	= q->id,

@@ -60,6 +60,7 @@ static int ioctl_get_info(struct pmof_conn *conn, u16 opcode, union ioctl_arg *a
 		.nr_queues	= conn->nr_queues,
 		.queue_depth	= conn->queues[0].depth,
 		.max_submit	= PMOF_SUBMIT_MAX,
+		.max_rpc	= conn->login.max_inline,
 	};
 
 	if (READ_ONCE(conn->removed))

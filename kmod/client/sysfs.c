@@ -139,6 +139,16 @@ SERVER_STAT(batches, PMOF_SRV_BATCHES);
 SERVER_STAT(lines, PMOF_SRV_LINES);
 SERVER_STAT(bytes, PMOF_SRV_BYTES);
 SERVER_STAT(fences, PMOF_SRV_FENCES);
+SERVER_STAT(puts, PMOF_SRV_PUTS);
+SERVER_STAT(commits, PMOF_SRV_COMMITS);
+SERVER_STAT(prepares, PMOF_SRV_PREPARES);
+SERVER_STAT(revalidates, PMOF_SRV_REVALIDATES);
+SERVER_STAT(device_flushes, PMOF_SRV_DEVICE_FLUSHES);
+SERVER_STAT(batch_1, PMOF_SRV_BATCH_1);
+SERVER_STAT(batch_2, PMOF_SRV_BATCH_2);
+SERVER_STAT(batch_4, PMOF_SRV_BATCH_4);
+SERVER_STAT(batch_8, PMOF_SRV_BATCH_8);
+SERVER_STAT(batch_16, PMOF_SRV_BATCH_16);
 SERVER_STAT(replies, PMOF_SRV_REPLIES);
 SERVER_STAT(mrs, PMOF_SRV_MRS);
 SERVER_STAT(queues, PMOF_SRV_QUEUES);
@@ -171,6 +181,16 @@ static struct attribute *server_stat_attrs[] = {
 	&server_stat_lines.attr.attr,
 	&server_stat_bytes.attr.attr,
 	&server_stat_fences.attr.attr,
+	&server_stat_puts.attr.attr,
+	&server_stat_commits.attr.attr,
+	&server_stat_prepares.attr.attr,
+	&server_stat_revalidates.attr.attr,
+	&server_stat_device_flushes.attr.attr,
+	&server_stat_batch_1.attr.attr,
+	&server_stat_batch_2.attr.attr,
+	&server_stat_batch_4.attr.attr,
+	&server_stat_batch_8.attr.attr,
+	&server_stat_batch_16.attr.attr,
 	&server_stat_replies.attr.attr,
 	&server_stat_mrs.attr.attr,
 	&server_stat_queues.attr.attr,

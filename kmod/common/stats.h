@@ -6,7 +6,7 @@
 #include <linux/percpu.h>
 
 /* Enough for both sides' counter enums (checked where they are used). */
-#define PMOF_STATS_NR	32
+#define PMOF_STATS_NR	40
 
 struct pmof_stats {
 	u64 v[PMOF_STATS_NR];

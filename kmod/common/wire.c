@@ -207,6 +207,7 @@ size_t pmof_put_login_reply(struct pmof_wire_login_reply *w, u16 tag,
 	w->max_ranges = cpu_to_le16(r->max_ranges);
 	w->domain = r->domain;
 	w->placement = r->placement;
+	w->max_inline = cpu_to_le16(r->max_inline);
 	return sizeof(*w);
 }
 EXPORT_SYMBOL_GPL(pmof_put_login_reply);
@@ -219,7 +220,8 @@ static bool login_reply_ok(const struct pmof_login_reply *r)
 		return false;
 	return r->session_id && r->nr_segments == pmof_layout_segments(&layout) &&
 	       r->nr_queues && r->nr_queues <= PMOF_MAX_QUEUES &&
-	       r->max_ranges && r->max_ranges <= PMOF_MAX_RANGES;
+	       r->max_ranges && r->max_ranges <= PMOF_MAX_RANGES &&
+	       r->max_inline <= PMOF_MAX_INLINE;
 }
 
 int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *out)
@@ -243,6 +245,7 @@ int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *o
 	out->max_ranges = le16_to_cpu(w->max_ranges);
 	out->domain = w->domain;
 	out->placement = w->placement;
+	out->max_inline = le16_to_cpu(w->max_inline);
 	return login_reply_ok(out) ? 0 : PMOF_SC_INVALID;
 }
 EXPORT_SYMBOL_GPL(pmof_get_login_reply);
@@ -403,6 +406,7 @@ static const struct {
 	[PMOF_SC_UNSUPPORTED]	= { -EOPNOTSUPP, "not supported by the server" },
 	[PMOF_SC_INTERNAL]	= { -EREMOTEIO, "the server failed, see its log" },
 	[PMOF_SC_ACCESS]	= { -EACCES, "this client is not allowed" },
+	[PMOF_SC_STALE]		= { -ESTALE, "the object is not prepared with that generation" },
 };
 
 int pmof_status_to_errno(u32 status)

@@ -19,7 +19,7 @@
 #define PMOF_WIRE_UUID_LEN	16
 
 #define PMOF_ADMIN_MSG_SIZE	4096		/* largest message on the admin queue */
-#define PMOF_IO_MSG_SIZE	512		/* largest message on an I/O queue */
+#define PMOF_IO_MSG_SIZE	4096		/* largest request on an I/O queue */
 #define PMOF_ADMIN_DEPTH	4		/* admin messages under way at once */
 
 #define PMOF_MAX_QUEUES		128		/* I/O queues of a session */
@@ -34,7 +34,11 @@ enum pmof_wire_opcode {
 	PMOF_MSG_LOGIN		= 0x01,	/* admin */
 	PMOF_MSG_GET_SEGMENTS	= 0x02,	/* admin */
 	PMOF_MSG_GET_STATS	= 0x03,	/* admin */
-	PMOF_MSG_PERSIST	= 0x10,	/* I/O */
+	PMOF_MSG_PERSIST	= 0x10,	/* I/O: write ranges back */
+	PMOF_MSG_PUT		= 0x11,	/* I/O: data inline, durable or committed */
+	PMOF_MSG_COMMIT		= 0x12,	/* I/O: write a range back, then set PF and VF */
+	PMOF_MSG_PREPARE	= 0x13,	/* I/O: new generations */
+	PMOF_MSG_REVALIDATE	= 0x14,	/* I/O: VF where PF is set */
 	PMOF_MSG_REPLY		= 0x80,	/* set in the opcode of every reply */
 };
 
@@ -53,6 +57,7 @@ enum pmof_wire_status {
 	PMOF_SC_UNSUPPORTED	= 10,	/* not with this device or server */
 	PMOF_SC_INTERNAL	= 11,	/* the server failed; its log says how */
 	PMOF_SC_ACCESS		= 12,	/* not allowed for this client */
+	PMOF_SC_STALE		= 13,	/* not prepared with that generation */
 	PMOF_SC_MAX
 };
 
@@ -109,6 +114,7 @@ static_assert(sizeof(struct pmof_wire_login) == 104, "wire layout");
 
 #define PMOF_LOGIN_R_READ_ONLY	BIT(0)
 #define PMOF_LOGIN_R_DURABLE	BIT(1)
+#define PMOF_LOGIN_R_ASSERTED	BIT(2)	/* placement is the operator's word */
 
 struct pmof_wire_login_reply {
 	struct pmof_wire_hdr hdr;
@@ -124,7 +130,8 @@ struct pmof_wire_login_reply {
 	__le16 max_ranges;	/* of one PERSIST message */
 	__u8 domain;		/* enum pmof_domain */
 	__u8 placement;		/* enum pmof_placement */
-	__u8 reserved[6];
+	__le16 max_inline;	/* bytes of data in one PUT message */
+	__u8 reserved[4];
 };
 
 static_assert(sizeof(struct pmof_wire_login_reply) == 80, "wire layout");
@@ -164,11 +171,21 @@ enum pmof_server_stat {
 	PMOF_SRV_RPC_CALLS,	/* handler calls on I/O queues */
 	PMOF_SRV_ADMIN_CALLS,	/* handler calls on the admin queue */
 	PMOF_SRV_BAD_MESSAGES,	/* messages refused */
-	PMOF_SRV_PERSISTS,	/* PERSIST requests worked off */
+	PMOF_SRV_PERSISTS,	/* PERSIST messages worked off */
 	PMOF_SRV_BATCHES,	/* runs of a flush worker that held one of ours */
 	PMOF_SRV_LINES,		/* cache lines written back */
 	PMOF_SRV_BYTES,		/* bytes named by PERSIST ranges */
 	PMOF_SRV_FENCES,	/* store fences after write-back */
+	PMOF_SRV_PUTS,		/* PUT messages worked off */
+	PMOF_SRV_COMMITS,	/* objects committed, by PUT or COMMIT */
+	PMOF_SRV_PREPARES,	/* objects prepared */
+	PMOF_SRV_REVALIDATES,	/* objects revalidated */
+	PMOF_SRV_DEVICE_FLUSHES, /* flushes of the PMEM device */
+	PMOF_SRV_BATCH_1,	/* runs by how many requests they took: 1 */
+	PMOF_SRV_BATCH_2,	/* 2 and 3 */
+	PMOF_SRV_BATCH_4,	/* 4 to 7 */
+	PMOF_SRV_BATCH_8,	/* 8 to 15 */
+	PMOF_SRV_BATCH_16,	/* 16 and more */
 	PMOF_SRV_REPLIES,	/* replies posted */
 	PMOF_SRV_MRS,		/* MRs registered now */
 	PMOF_SRV_QUEUES,	/* I/O queues connected now */
@@ -202,6 +219,56 @@ static_assert(sizeof(struct pmof_wire_persist) +
 	      PMOF_MAX_RANGES * sizeof(struct pmof_wire_range) <= PMOF_IO_MSG_SIZE,
 	      "a PERSIST fits an I/O message");
 
+#define PMOF_PUT_F_COMMIT	BIT(0)	/* the range is an object; its data stop before the trailer */
+
+struct pmof_wire_put {
+	struct pmof_wire_hdr hdr;
+	__le64 offset;
+	__le64 length;		/* with PMOF_PUT_F_COMMIT: with the trailer */
+	__le64 generation;	/* with PMOF_PUT_F_COMMIT, else zero */
+	__le32 flags;		/* PMOF_PUT_F_* */
+	__le32 reserved;
+	__u8 data[];
+};
+
+static_assert(sizeof(struct pmof_wire_put) == 48, "wire layout");
+
+#define PMOF_MAX_INLINE		(PMOF_IO_MSG_SIZE - sizeof(struct pmof_wire_put))
+
+struct pmof_wire_commit {
+	struct pmof_wire_hdr hdr;
+	__le64 offset;		/* what is not durable yet: may be empty */
+	__le64 length;
+	__le64 trailer;		/* offset of the object's trailer */
+	__le64 generation;
+};
+
+static_assert(sizeof(struct pmof_wire_commit) == 48, "wire layout");
+
+#define PMOF_MAX_OBJECTS	128	/* of one PREPARE or REVALIDATE */
+
+/* PREPARE and REVALIDATE. */
+struct pmof_wire_objects {
+	struct pmof_wire_hdr hdr;
+	__le32 count;		/* 1..PMOF_MAX_OBJECTS */
+	__le32 reserved;
+	__le64 trailer[];	/* offsets */
+};
+
+static_assert(sizeof(struct pmof_wire_objects) == 24, "wire layout");
+static_assert(sizeof(struct pmof_wire_objects) + PMOF_MAX_OBJECTS * sizeof(__le64) <=
+	      PMOF_IO_MSG_SIZE, "a PREPARE fits an I/O message");
+
+struct pmof_wire_objects_reply {
+	struct pmof_wire_hdr hdr;
+	__le32 count;		/* as asked */
+	__le32 reserved;
+	__le64 generation[];	/* zero: not committed (REVALIDATE) */
+};
+
+#define PMOF_IO_REPLY_SIZE						\
+	(sizeof(struct pmof_wire_objects_reply) + PMOF_MAX_OBJECTS * sizeof(__le64))
+
 /* Host-order forms, filled only with checked values. */
 struct pmof_connect {
 	u16 queue_id;
@@ -229,6 +296,7 @@ struct pmof_login_reply {
 	u32 flags;
 	u16 nr_queues;
 	u16 max_ranges;
+	u16 max_inline;
 	u8 domain;
 	u8 placement;
 };
@@ -283,6 +351,27 @@ size_t pmof_put_persist(struct pmof_wire_persist *w, u16 tag,
 			const struct pmof_range *range, u16 nr);
 int pmof_get_persist(const void *buf, size_t len, u64 ns_size,
 		     struct pmof_range range[PMOF_MAX_RANGES], u16 *nr);
+
+/* A PUT or COMMIT message. */
+struct pmof_put {
+	struct pmof_range range;	/* of the data, without a trailer */
+	bool commit;
+	u64 trailer;			/* offset, if @commit */
+	u64 generation;
+};
+
+size_t pmof_put_put(struct pmof_wire_put *w, u16 tag, const struct pmof_put *p);
+int pmof_get_put(const void *buf, size_t len, u64 ns_size, struct pmof_put *out);
+size_t pmof_put_commit(struct pmof_wire_commit *w, u16 tag, const struct pmof_put *p);
+int pmof_get_commit(const void *buf, size_t len, u64 ns_size, struct pmof_put *out);
+size_t pmof_put_objects(struct pmof_wire_objects *w, u8 opcode, u16 tag, const u64 *trailer,
+			u32 count);
+int pmof_get_objects(const void *buf, size_t len, u64 ns_size, u64 trailer[PMOF_MAX_OBJECTS],
+		     u32 *count);
+size_t pmof_put_objects_reply(struct pmof_wire_objects_reply *w, u8 opcode, u16 tag,
+			      const u64 *generation, u32 count);
+int pmof_get_objects_reply(const void *buf, size_t len, u8 opcode, u32 asked,
+			   u64 generation[PMOF_MAX_OBJECTS]);
 
 int pmof_status_to_errno(u32 status);
 const char *pmof_status_str(u32 status);

@@ -4,10 +4,6 @@
 
 #include "server.h"
 
-#ifndef PMOF_LOGIN_R_ASSERTED
-#define PMOF_LOGIN_R_ASSERTED	BIT(2)
-#endif
-
 static struct pmof_ns *find_ns(const struct pmof_port *port, const char *name)
 {
 	struct pmof_link *link;
@@ -47,15 +43,17 @@ static bool offers_read(const struct pmof_session *s)
 {
 	if (!hca_suffices(s->ns))
 		return false;
-	/* Wherever a write lands, the READ behind it finds it in the domain. */
+	/* [D2] Wherever a write lands, the READ behind it finds it in the domain. */
 	return s->ns->domain == PMOF_DOMAIN_CPU_CACHE ||
 	       s->placed.placement == PMOF_PLACEMENT_MEMORY;
 }
 
+/* A committed put needs ATOMIC WRITE, too. */
 static bool offers_flush(const struct pmof_session *s)
 {
 #ifdef HAVE_IB_FLUSH
-	const u64 caps = IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT;
+	const u64 caps = IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT |
+			 IB_DEVICE_ATOMIC_WRITE;
 
 	return hca_suffices(s->ns) && (s->ib_dev->attrs.device_cap_flags & caps) == caps;
 #else
@@ -174,6 +172,7 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.methods	= s->methods,
 		.nr_queues	= s->nr_queues,
 		.max_ranges	= PMOF_MAX_RANGES,
+		.max_inline	= PMOF_MAX_INLINE,
 		.domain		= ns->domain,
 		.placement	= s->placed.placement,
 	};

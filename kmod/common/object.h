@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Committed objects: what their trailers say.  Pure: readers, recovery and the
+ * tests' checkers take their rules from here.
+ *
+ * The flags are bytes so that a client can write PF, then VF, by RDMA requests
+ * that promise no atomicity.  VF carries the low bits of the generation: an
+ * 8-byte READ may be torn as well, and a mixture of an old VF and a new
+ * generation must not look like a committed object.
+ */
+#ifndef PMOF_OBJECT_H
+#define PMOF_OBJECT_H
+
+#include "../../uapi/pmof.h"
+#include "range.h"
+
+#define PMOF_PF_BYTE	6	/* offsets in the trailer */
+#define PMOF_VF_BYTE	7
+
+static inline bool pmof_object_ok(u64 offset, u64 length, u64 ns_size)
+{
+	return !(offset % 8) && !(length % 8) && length >= PMOF_OBJECT_MIN &&
+	       pmof_range_ok(offset, length, ns_size);
+}
+
+static inline u64 pmof_object_trailer(u64 offset, u64 length)
+{
+	return offset + length - PMOF_TRAILER_SIZE;
+}
+
+static inline bool pmof_generation_ok(u64 generation)
+{
+	return generation && !(generation & ~PMOF_GENERATION_MASK);
+}
+
+static inline u64 pmof_trailer_generation(u64 word)
+{
+	return word & PMOF_GENERATION_MASK;
+}
+
+/* The values of the flag bytes. */
+#define PMOF_PF		1U
+
+static inline u8 pmof_vf(u64 generation)
+{
+	return 0x80 | (generation & 0x7f);
+}
+
+/* Prepared: the generation, flags clear. */
+static inline u64 pmof_trailer_prepared(u64 generation)
+{
+	return generation;
+}
+
+static inline u64 pmof_trailer_persistent(u64 generation)
+{
+	return generation | (u64)PMOF_PF << PMOF_TRAILER_PF_SHIFT;
+}
+
+static inline u64 pmof_trailer_committed(u64 generation)
+{
+	return pmof_trailer_persistent(generation) |
+	       (u64)pmof_vf(generation) << PMOF_TRAILER_VF_SHIFT;
+}
+
+/* What PREPARE writes over @word, which may be anything: never generation zero. */
+static inline u64 pmof_trailer_next(u64 word)
+{
+	u64 generation = (pmof_trailer_generation(word) + 1) & PMOF_GENERATION_MASK;
+
+	return pmof_trailer_prepared(generation ? generation : 1);
+}
+
+/* A reader's rule: trust VF. */
+static inline bool pmof_trailer_valid(u64 word)
+{
+	return pmof_generation_ok(pmof_trailer_generation(word)) &&
+	       word == pmof_trailer_committed(pmof_trailer_generation(word));
+}
+
+/* Recovery's rule: trust PF alone. */
+static inline bool pmof_trailer_recoverable(u64 word)
+{
+	return pmof_generation_ok(pmof_trailer_generation(word)) &&
+	       ((word >> PMOF_TRAILER_PF_SHIFT) & 0xff) == PMOF_PF;
+}
+
+#endif /* PMOF_OBJECT_H */
