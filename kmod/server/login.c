@@ -48,17 +48,9 @@ static bool offers_read(const struct pmof_session *s)
 	       s->placed.placement == PMOF_PLACEMENT_MEMORY;
 }
 
-/* A committed put needs ATOMIC WRITE, too. */
 static bool offers_flush(const struct pmof_session *s)
 {
-#ifdef HAVE_IB_FLUSH
-	const u64 caps = IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT |
-			 IB_DEVICE_ATOMIC_WRITE;
-
-	return hca_suffices(s->ns) && (s->ib_dev->attrs.device_cap_flags & caps) == caps;
-#else
-	return false;
-#endif
+	return hca_suffices(s->ns) && pmof_dev_answers_flush(s->ib_dev);
 }
 
 static u32 methods_of(const struct pmof_session *s)
