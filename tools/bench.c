@@ -336,7 +336,7 @@ static const struct column columns[] = {
 	{ "FENCES", "per_op.server.fences", COL_COUNT },
 };
 
-static void put_attr(struct json_object *o, const char *key, const char *attr, int instance)
+static void put_device_attr(struct json_object *o, const char *key, const char *attr, int instance)
 {
 	char text[256];
 
@@ -353,7 +353,7 @@ static struct json_object *report_object(const struct bench *b)
 	snprintf(text, sizeof(text), "pmof%d", instance);
 	put_text(o, "device", text);
 	put_text(o, "namespace", b->info.name);
-	put_attr(o, "address", "address", instance);
+	put_device_attr(o, "address", "address", instance);
 	put_text(o, "persist_method", pmof_method_name(b->info.method));
 	put_text(o, "domain", pmof_domain_name(b->info.domain));
 	put_text(o, "placement", pmof_placement_name(b->info.placement));
