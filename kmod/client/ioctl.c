@@ -38,6 +38,8 @@ static u32 info_flags(const struct pmof_conn *conn)
 		flags |= PMOF_INFO_READ_ONLY;
 	if (conn->login.flags & PMOF_LOGIN_R_DURABLE)
 		flags |= PMOF_INFO_DURABLE;
+	if (conn->login.flags & PMOF_LOGIN_R_ASSERTED)
+		flags |= PMOF_INFO_ASSERTED;
 	return flags;
 }
 

@@ -5,6 +5,5 @@
 
 const char *pmof_domain_name(unsigned int domain);
 const char *pmof_placement_name(unsigned int placement);
-const char *pmof_method_refusal(unsigned int method, unsigned int domain, unsigned int placement);
 
 #endif /* PMOF_NAMES_H */
