@@ -21,7 +21,8 @@ TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
 UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c kmod/common/names.c \
-	kmod/client/options.c kmod/server/placement.c tools/parse.c tools/bench_stats.c
+	kmod/client/options.c kmod/client/method.c kmod/client/auto_table.c \
+	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -47,6 +48,10 @@ $(VM_PROGRAMS): $(TEST_BUILD)/vm/%: tests/vm/%.c tests/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) -O2 $(if $(VM_SRC),,-MMD -MP -MF $@.d) -o $@ $< $(VM_SRC) -lpthread $(VM_LIBS)
 
+# Those that know what a trailer says.
+OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
+$(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
+
 # The hostile client speaks the wire protocol by itself.
 $(TEST_BUILD)/vm/hostile: VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c
 $(TEST_BUILD)/vm/hostile: VM_LIBS := -lrdmacm -libverbs
@@ -54,6 +59,40 @@ $(TEST_BUILD)/vm/hostile: TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.
 $(TEST_BUILD)/vm/hostile: tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c kmod/common/wire.h
 
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
+
+# --- the power-cut explorer's plugin for QEMU --------------------------------
+
+TRACE_PLUGIN := $(TEST_BUILD)/crash/trace.so
+TRACE_PLUGIN_SRC := $(wildcard tests/crash/plugin/*.c)
+
+$(TRACE_PLUGIN): $(TRACE_PLUGIN_SRC) $(wildcard tests/crash/plugin/*.h) tests/crash/trace.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes \
+		-Wstrict-prototypes -D_GNU_SOURCE -fvisibility=hidden -fPIC -shared \
+		-o $@.tmp $(TRACE_PLUGIN_SRC) -lpthread && mv $@.tmp $@
+
+CRASH_TOOLS := $(TEST_BUILD)/crash/dump $(TEST_BUILD)/crash/verify
+
+$(CRASH_TOOLS): $(TEST_BUILD)/crash/%: tests/crash/%.c tests/crash/reader.c tests/crash/reader.h \
+		tests/crash/trace.h tests/crash/sequences.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -D_GNU_SOURCE -o $@ \
+		$< tests/crash/reader.c
+
+# In the guest. At a fixed address, low: some of its operands have 32 bits. Its assembly calls.
+CRASH_GUEST := $(TEST_BUILD)/crash/overlay/usr/bin/sequences
+
+$(CRASH_GUEST): tests/crash/sequences.c tests/crash/sequences.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -D_GNU_SOURCE -no-pie -fno-pie \
+		-mno-red-zone -o $@ $< -lpthread
+
+trace-plugin: $(TRACE_PLUGIN)
+
+crash-selftest: $(TRACE_PLUGIN) $(CRASH_TOOLS) $(CRASH_GUEST)
+
+print-trace-plugin:
+	@echo $(TRACE_PLUGIN)
 
 # --- what people and machines call -------------------------------------------
 
@@ -72,6 +111,9 @@ check-lab: ## run the lab's own test
 check-vm: ## run the VM suites; KVER=6.1|6.12, SUITE= select
 	@BUILD="$(BUILD)" tests/run $(KVER:%=--kernel %) $(SUITE:%=--suite %) vm
 
+check-crash-plugin: crash-selftest ## run the test of the crash explorer's QEMU plugin (a minute)
+	@BUILD="$(BUILD)" tests/crash/selftest
+
 check-mutants: ## prove that the unit tests notice mistakes
 	@BUILD="$(BUILD)" tests/unit/mutate
 
@@ -87,4 +129,4 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants lint demo
+.PHONY: crash-selftest check-crash-plugin trace-plugin print-trace-plugin tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants lint demo

@@ -83,6 +83,18 @@ unsigned int auto_method(const struct auto_table *t, uint64_t size)
 	return t->entry[i].method;
 }
 
+void auto_limit(struct auto_table *t, unsigned int method, uint64_t limit, unsigned int rest)
+{
+	struct auto_entry *last = &t->entry[t->nr - 1];
+
+	if (last->method != method)
+		return;
+	last->up_to = limit;
+	last[1].method = rest;
+	last[1].up_to = AUTO_NO_LIMIT;
+	t->nr++;
+}
+
 /* --- measurements ---------------------------------------------------------- */
 
 static int find_best(struct auto_sample *s)
@@ -96,32 +108,48 @@ static int find_best(struct auto_sample *s)
 	return s->best == AUTO_METHODS ? -EINVAL : 0;
 }
 
-/* True if @method is to give way to the best one. */
-static bool beaten(const struct auto_sample *s, unsigned int method)
+/* True if @method is to give way to the best one, being @percent slower. */
+static bool beaten(const struct auto_sample *s, unsigned int method, unsigned int percent)
 {
 	uint64_t ns = s->ns[method];
 
-	return !ns || s->ns[s->best] < ns - ns / 100 * AUTO_BETTER - ns % 100 * AUTO_BETTER / 100;
+	return !ns || s->ns[s->best] < ns - ns / 100 * percent - ns % 100 * percent / 100;
+}
+
+/* Returns how many entries it takes; fills no more than the table has. */
+static unsigned int choose(struct auto_table *t, struct auto_sample *sample, unsigned int nr,
+			   unsigned int percent)
+{
+	unsigned int i, n = 0, current = AUTO_METHODS;
+
+	for (i = 0; i < nr; i++) {
+		if (current == AUTO_METHODS || beaten(&sample[i], current, percent)) {
+			current = sample[i].best;
+			n++;
+		}
+		sample[i].chosen = current;
+		if (n > AUTO_ENTRIES)
+			continue;
+		t->entry[n - 1].method = current;
+		t->entry[n - 1].up_to = sample[i].size;
+	}
+	return n;
 }
 
 int auto_merge(struct auto_table *t, struct auto_sample *sample, unsigned int nr)
 {
-	unsigned int i, current = AUTO_METHODS;
+	unsigned int i, percent;
 
 	t->nr = 0;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr; i++)
 		if (find_best(&sample[i]))
 			return -EINVAL;
-		if (current == AUTO_METHODS || beaten(&sample[i], current)) {
-			if (t->nr == AUTO_ENTRIES)
-				return -EINVAL;
-			current = sample[i].best;
-			t->entry[t->nr++].method = current;
-		}
-		sample[i].chosen = current;
-		t->entry[t->nr - 1].up_to = sample[i].size;
+	for (percent = AUTO_BETTER; percent <= 100; percent += AUTO_BETTER) {
+		t->nr = choose(t, sample, nr, percent);
+		if (t->nr < AUTO_ENTRIES)
+			break;
 	}
-	if (!t->nr)
+	if (!t->nr || t->nr >= AUTO_ENTRIES)
 		return -EINVAL;
 	t->entry[t->nr - 1].up_to = AUTO_NO_LIMIT;
 	return 0;

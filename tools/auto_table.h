@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #define AUTO_METHODS	8	/* methods are numbered below this */
-#define AUTO_ENTRIES	16
-#define AUTO_TEXT_MAX	(AUTO_ENTRIES * 32)
+#define AUTO_ENTRIES	8	/* what the kernel takes */
+#define AUTO_TEXT_MAX	320
 
 #define AUTO_NO_LIMIT	UINT64_MAX
 
@@ -41,6 +41,12 @@ char *auto_format(const struct auto_table *t, char *buf, auto_name_fn name);
 /* The method that serves @size bytes. */
 unsigned int auto_method(const struct auto_table *t, uint64_t size);
 
+/*
+ * Where @method is the last one and takes no more than @limit bytes: gives what
+ * is above that to @rest.  Tables of auto_merge() have room for that.
+ */
+void auto_limit(struct auto_table *t, unsigned int method, uint64_t limit, unsigned int rest);
+
 /* What one size was measured to take; 0 ns: the method does not serve it. */
 struct auto_sample {
 	uint64_t size;
@@ -49,7 +55,7 @@ struct auto_sample {
 	unsigned int chosen;
 };
 
-/* A method gives way only to one that takes so much less, in percent. */
+/* A method gives way only to one that takes so much less time, in percent. */
 #define AUTO_BETTER	5
 
 /**
@@ -60,12 +66,12 @@ struct auto_sample {
  * @nr: their number, at least 1
  *
  * From the smallest size up, the method stays the same until another one is
- * better by more than AUTO_BETTER percent or it does not serve the size.  A
- * method's limit is the largest size measured at which it was chosen; the last
- * one has none.
+ * better by more than AUTO_BETTER percent or it does not serve the size.  Where
+ * that makes too many entries (measurements that are mostly noise), more percent
+ * are asked for.  A method's limit is the largest size measured at which it was
+ * chosen; the last one has none.
  *
- * Return: 0, or -EINVAL: no method serves a size, or more than AUTO_ENTRIES
- * changes.
+ * Return: 0, or -EINVAL: no method serves a size.
  */
 int auto_merge(struct auto_table *t, struct auto_sample *sample, unsigned int nr);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "auto_table.h"
 #include "libpmof.h"
@@ -45,11 +46,14 @@ static struct json_object *device_object(int instance)
 /* Which sizes the method auto gives to which method; absent with another one. */
 static void put_auto(struct json_object *o, int instance)
 {
-	struct json_object *list, *e;
+	struct json_object *list, *e, *method;
 	char text[AUTO_TEXT_MAX];
 	struct auto_table t;
 	unsigned int i;
 
+	if (!json_object_object_get_ex(o, "persist_method", &method) ||
+	    strcmp(json_object_get_string(method), "auto") != 0)
+		return;
 	if (pmof_read_attr(instance, "auto", text, sizeof(text)) ||
 	    auto_parse(&t, text, pmof_method_parse))
 		return;
