@@ -10,8 +10,8 @@
 static const struct attr namespace_attrs[] = {
 	{ "device_path", ATTR_TEXT }, { "enable", ATTR_BOOL }, { "size", ATTR_NUMBER },
 	{ "generation", ATTR_TEXT }, { "read_only", ATTR_BOOL }, { "allow_volatile", ATTR_BOOL },
-	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "durable", ATTR_BOOL },
-	{ "sessions", ATTR_NUMBER },
+	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "deep_flush", ATTR_BOOL },
+	{ "durable", ATTR_BOOL }, { "sessions", ATTR_NUMBER },
 };
 
 static const struct attr port_attrs[] = {
@@ -20,7 +20,7 @@ static const struct attr port_attrs[] = {
 
 static const struct attr session_attrs[] = {
 	{ "client_id", ATTR_TEXT }, { "namespace", ATTR_TEXT }, { "session_id", ATTR_TEXT },
-	{ "peer", ATTR_TEXT }, { "queues", ATTR_NUMBER },
+	{ "peer", ATTR_TEXT }, { "queues", ATTR_NUMBER }, { "placement", ATTR_TEXT },
 };
 
 static void put_cfg_attrs(struct json_object *o, const char *dir, const struct attr *attrs,
@@ -32,6 +32,48 @@ static void put_cfg_attrs(struct json_object *o, const char *dir, const struct a
 	for (i = 0; i < nr; i++)
 		if (!cfg_read(text, "%s/%s", dir, attrs[i].name))
 			put_attr(o, &attrs[i], text);
+}
+
+/* "PORT DEVICE PLACEMENT HOW WHY..."; NULL if it is not that. */
+static struct json_object *parse_placement(const char *line)
+{
+	char device[64], placement[16], how[16];
+	struct json_object *o;
+	unsigned int port;
+	int why = 0;
+
+	if (sscanf(line, "%u %63s %15s %15s %n", &port, device, placement, how, &why) != 4)
+		return NULL;
+	o = new_object();
+	put_u64(o, "port", port);
+	put_text(o, "device", device);
+	put_text(o, "placement", placement);
+	put_bool(o, "placement_asserted", !strcmp(how, "asserted"));
+	put_text(o, "how", how);
+	put_text(o, "why", why ? line + why : "");
+	return o;
+}
+
+/* Of each port that serves the namespace: where its HCA's writes land. */
+static struct json_object *list_placements(const char *name)
+{
+	struct json_object *list = new_array(), *o;
+	char path[CFG_PATH_MAX], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), CFG_PMOF "/namespaces/%s/placements", name);
+	f = fopen(path, "re");
+	while (f && getline(&line, &size, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		o = parse_placement(line);
+		if (o)
+			push_object(list, o);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return list;
 }
 
 static struct json_object *list_namespaces(void)
@@ -47,6 +89,7 @@ static struct json_object *list_namespaces(void)
 		o = new_object();
 		put_text(o, "name", names.name[i]);
 		put_cfg_attrs(o, dir, namespace_attrs, ARRAY_SIZE(namespace_attrs));
+		put_object(o, "placements", list_placements(names.name[i]));
 		push_object(list, o);
 	}
 	cfg_names_free(&names);
@@ -141,6 +184,24 @@ static void print_part(struct json_object *all, const char *key, const char *non
 		puts(none);
 }
 
+/* By port: "1:cache 2:memory (ASSERTED)", in place of what was asked for. */
+static void put_placements_text(struct json_object *o)
+{
+	struct json_object *list = json_object_object_get(o, "placements"), *p, *texts = new_array();
+	size_t i, n = json_object_array_length(list);
+	char text[CELL_MAX];
+
+	for (i = 0; i < n; i++) {
+		p = json_object_array_get_idx(list, i);
+		put_promises(p);
+		snprintf(text, sizeof(text), "%s:%s",
+			 json_object_get_string(json_object_object_get(p, "port")),
+			 json_object_get_string(json_object_object_get(p, "placement_text")));
+		push_object(texts, json_object_new_string(text));
+	}
+	put_object(o, "placement_text", texts);
+}
+
 /* A namespace that is not enabled promises nothing yet. */
 static void put_namespace_texts(struct json_object *all)
 {
@@ -149,8 +210,10 @@ static void put_namespace_texts(struct json_object *all)
 
 	for (i = 0; i < n; i++) {
 		o = json_object_array_get_idx(list, i);
-		if (json_object_get_boolean(json_object_object_get(o, "enable")))
+		if (json_object_get_boolean(json_object_object_get(o, "enable"))) {
 			put_promises(o);
+			put_placements_text(o);
+		}
 	}
 }
 

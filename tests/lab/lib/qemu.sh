@@ -66,6 +66,17 @@ prepare_nvdimm() {
 	fi
 	((nvdimm_size >= 16777216)) || usage_error "an nvdimm has at least 16M"
 	memory=$(bytes "$opt_memory")
+	virtio_pmem_size=0
+	[[ -z $opt_virtio_pmem ]] || virtio_pmem_size=$(bytes "$opt_virtio_pmem")
+}
+
+# A second PMEM region, whose writes are durable only when QEMU has flushed the
+# file. The guest finds it when it loads virtio_pmem.
+virtio_pmem_args() {
+	((virtio_pmem_size)) || return 0
+	[[ -e $private/virtio-pmem ]] || truncate -s "$virtio_pmem_size" "$private/virtio-pmem"
+	args+=(-object "memory-backend-file,id=vm1,share=on,mem-path=$private/virtio-pmem,size=$virtio_pmem_size"
+		-device virtio-pmem-pci,memdev=vm1,id=vp1)
 }
 
 # net_args VM PEER NUMBER: one end of a datagram wire. Datagrams need no
@@ -95,11 +106,12 @@ machine() {
 }
 
 server_args() {
-	local i
+	local i room=$((memory + nvdimm_size + virtio_pmem_size))
 	args+=(-machine "$(machine),nvdimm=on,nvdimm-persistence=$opt_domain"
-		-m "size=$((memory >> 20))M,slots=2,maxmem=$(((memory + nvdimm_size + 0x3fffffff) / 0x40000000 + 1))G"
+		-m "size=$((memory >> 20))M,slots=2,maxmem=$(((room + 0x3fffffff) / 0x40000000 + 1))G"
 		-object "memory-backend-file,id=m1,share=on,mem-path=$nvdimm,size=$nvdimm_size"
 		-device "nvdimm,id=n1,memdev=m1${opt_trace:+,addr=$nvdimm_base}")
+	virtio_pmem_args
 	for ((i = 1; i <= clients; i++)); do
 		net_args server "client$i" "$i"
 	done
