@@ -53,6 +53,8 @@ $(TEST_BUILD)/vm/hostile: VM_LIBS := -lrdmacm -libverbs
 $(TEST_BUILD)/vm/hostile: TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(TEST_BUILD)/vm/hostile: tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c kmod/common/wire.h
 
+include tests/crash/build.mk
+
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
 
 # --- what people and machines call -------------------------------------------
