@@ -57,6 +57,40 @@ include tests/crash/build.mk
 
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
 
+# --- the power-cut explorer's plugin for QEMU --------------------------------
+
+TRACE_PLUGIN := $(TEST_BUILD)/crash/trace.so
+TRACE_PLUGIN_SRC := $(wildcard tests/crash/plugin/*.c)
+
+$(TRACE_PLUGIN): $(TRACE_PLUGIN_SRC) $(wildcard tests/crash/plugin/*.h) tests/crash/trace.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes \
+		-Wstrict-prototypes -D_GNU_SOURCE -fvisibility=hidden -fPIC -shared \
+		-o $@.tmp $(TRACE_PLUGIN_SRC) -lpthread && mv $@.tmp $@
+
+CRASH_TOOLS := $(TEST_BUILD)/crash/dump $(TEST_BUILD)/crash/verify
+
+$(CRASH_TOOLS): $(TEST_BUILD)/crash/%: tests/crash/%.c tests/crash/reader.c tests/crash/reader.h \
+		tests/crash/trace.h tests/crash/sequences.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -D_GNU_SOURCE -o $@ \
+		$< tests/crash/reader.c
+
+# In the guest. At a fixed address, low: some of its operands have 32 bits. Its assembly calls.
+CRASH_GUEST := $(TEST_BUILD)/crash/overlay/usr/bin/sequences
+
+$(CRASH_GUEST): tests/crash/sequences.c tests/crash/sequences.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -D_GNU_SOURCE -no-pie -fno-pie \
+		-mno-red-zone -o $@ $< -lpthread
+
+trace-plugin: $(TRACE_PLUGIN)
+
+crash-selftest: $(TRACE_PLUGIN) $(CRASH_TOOLS) $(CRASH_GUEST)
+
+print-trace-plugin:
+	@echo $(TRACE_PLUGIN)
+
 # --- what people and machines call -------------------------------------------
 
 check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (about 20 minutes)
@@ -74,6 +108,9 @@ check-lab: ## run the lab's own test
 check-vm: ## run the VM suites; KVER=6.1|6.12, SUITE= select
 	@BUILD="$(BUILD)" tests/run $(KVER:%=--kernel %) $(SUITE:%=--suite %) vm
 
+check-crash-plugin: crash-selftest ## run the test of the crash explorer's QEMU plugin (a minute)
+	@BUILD="$(BUILD)" tests/crash/selftest
+
 check-mutants: ## prove that the unit tests notice mistakes
 	@BUILD="$(BUILD)" tests/unit/mutate
 
@@ -89,4 +126,4 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants lint demo
+.PHONY: crash-selftest check-crash-plugin trace-plugin print-trace-plugin tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants lint demo
