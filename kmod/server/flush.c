@@ -15,6 +15,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "marks.h"
 #include "server.h"
 #include "trace.h"
 
@@ -101,8 +102,9 @@ static u64 write_back_slice(struct pmof_srv_req *req, u64 left)
 	return lines;
 }
 
-static void reply(struct pmof_srv_req *req)
+static void reply(struct flush_worker *w, struct pmof_srv_req *req)
 {
+	pmof_mark_fences(w->round);
 	pmof_session_stat(req->queue->session, PMOF_SRV_PERSISTS, 1);
 	pmof_put_hdr(req->reply, req->opcode | PMOF_MSG_REPLY, req->tag,
 		     sizeof(struct pmof_wire_hdr), PMOF_SC_OK);
@@ -149,7 +151,7 @@ static void run_round(struct flush_worker *w, struct list_head *pending)
 	/* Only now is it durable, and may be said to be. */
 	trace_pmof_srv_flush(w->index, requests, finished, lines);
 	list_for_each_entry_safe(req, next, &done, entry)
-		reply(req);
+		reply(w, req);
 }
 
 /* Moves what has been queued, in its order, behind what is pending. */

@@ -7,6 +7,7 @@
  * Status codes: PMOF_SC_INVALID is a breach of the protocol and ends the
  * session; any other but OK goes back in an error reply, and the session goes on.
  */
+#include "marks.h"
 #include "server.h"
 #include "trace.h"
 
@@ -82,8 +83,10 @@ static int parse_persist(struct pmof_srv_req *req, const void *msg, u32 len)
 	status = pmof_get_persist(msg, len, s->ns->size, a->range, &a->nr);
 	if (status)
 		return status;
-	for (i = 0; i < a->nr; i++)
+	for (i = 0; i < a->nr; i++) {
+		pmof_mark_range(a->range[i].offset, a->range[i].length);
 		bytes += a->range[i].length;
+	}
 	pmof_session_stat(s, PMOF_SRV_BYTES, bytes);
 	a->nr = pmof_range_merge(a->range, a->nr);
 	a->next = 0;
@@ -166,6 +169,7 @@ static int parse(struct pmof_srv_req *req, const void *msg, u32 len)
 	req->opcode = hdr->opcode;
 	req->tag = le16_to_cpu(hdr->tag);
 	trace_pmof_srv_request(req->queue->session->number, req->queue->id, hdr);
+	pmof_mark_request(req);
 	rpc = find_rpc(hdr->opcode, !req->queue->id);
 	req->rpc = rpc;
 	if (!rpc)

@@ -13,6 +13,7 @@
 
 #include <linux/slab.h>
 
+#include "marks.h"
 #include "server.h"
 #include "trace.h"
 
@@ -179,6 +180,7 @@ void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *
 	/* Counted first: who has the reply sees it counted. */
 	pmof_session_stat(q->session, PMOF_SRV_REPLIES, 1);
 	trace_pmof_srv_reply(q->session->number, q->id, req->reply);
+	pmof_mark_reply(req);
 	/* There are as many slots as requests, so only a dead queue pair refuses. */
 	if (ib_post_send(q->qp.ib, chain ?: &wr, NULL))
 		pmof_session_end(q->session);
