@@ -196,9 +196,7 @@ int run_to(struct run *r, struct trace_cursor *c, uint64_t pos)
 	const uint8_t *data;
 	struct trace_rec rec;
 
-	while (c->pos <= pos) {
-		if (trace_next(c, &rec, &data) <= 0)
-			break;
+	while (c->pos <= pos && trace_next(c, &rec, &data) > 0) {
 		r->pos = c->pos - 1;
 		if (model_record(&r->model, &rec, data, r->pos)) {
 			fprintf(stderr, "%s: record %" PRIu64 " of the trace cannot be right\n",

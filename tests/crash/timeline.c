@@ -69,7 +69,7 @@ int timeline_add_client(struct log *log, const struct trace *client)
 			log->op[r.addr].done_time = now;
 	}
 	if (rc)
-		fprintf(stderr, "the client's trace breaks off at record %" PRIu64 "\n", c.pos);
+		fprintf(stderr, "the client's trace is malformed at record %" PRIu64 "\n", c.pos);
 	return rc;
 }
 
@@ -168,7 +168,7 @@ static int scan_server(struct scan *s, const struct trace *server)
 	}
 	s->nr_records = c.pos;
 	if (rc)
-		fprintf(stderr, "the server's trace breaks off at record %" PRIu64 "\n", c.pos);
+		fprintf(stderr, "the server's trace is malformed at record %" PRIu64 "\n", c.pos);
 	return rc;
 }
 

@@ -52,23 +52,26 @@ void trace_close(struct trace *t)
 	memset(t, 0, sizeof(*t));
 }
 
+/* An incomplete record, or one of type 0, is an end too: QEMU was killed. */
 int trace_next(struct trace_cursor *c, struct trace_rec *rec, const uint8_t **data)
 {
 	size_t left = c->trace->size - c->at;
 
-	if (!left)
-		return 0;
 	if (left < sizeof(*rec))
-		return -1;
+		return 0;
 	memcpy(rec, c->trace->map + c->at, sizeof(*rec));
 	*data = c->trace->map + c->at + sizeof(*rec);
 	left -= sizeof(*rec);
-	c->at += sizeof(*rec);
+	if (!rec->type)
+		return 0;
+	if (rec->type > TRACE_TIME)
+		return -1;
 	if (rec->type == TRACE_STORE || rec->type == TRACE_NT_STORE) {
 		if (left < rec->len)
-			return -1;
+			return 0;
 		c->at += rec->len;
 	}
+	c->at += sizeof(*rec);
 	c->pos++;
 	return 1;
 }

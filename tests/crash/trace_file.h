@@ -29,7 +29,7 @@ static inline struct trace_cursor trace_begin(const struct trace *t)
 	return (struct trace_cursor){ .trace = t, .at = sizeof(struct trace_file) };
 }
 
-/* Returns 1 with *@rec and its data, 0 at the end, -1 if the trace breaks off. */
+/* Returns 1 with *@rec and its data, 0 at the end, -1 for what cannot be. */
 int trace_next(struct trace_cursor *c, struct trace_rec *rec, const uint8_t **data);
 
 #endif /* PMOF_CRASH_TRACE_FILE_H */

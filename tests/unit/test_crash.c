@@ -624,20 +624,37 @@ TEST(replies_are_matched)
 	free(k);
 }
 
+static uint64_t count_records(const struct trace *t, int *rc)
+{
+	struct trace_cursor c = trace_begin(t);
+	const uint8_t *data;
+	struct trace_rec r;
+
+	while ((*rc = trace_next(&c, &r, &data)) > 0)
+		;
+	return c.pos;
+}
+
+/* A QEMU that was killed leaves half a record, or zeros. */
 TEST(broken_traces)
 {
 	struct maker *k = maker_new();
 	struct trace trace = { .map = k->trace };
-	struct trace_cursor c;
-	const uint8_t *data;
-	struct trace_rec r;
+	uint64_t all;
 	int rc;
 
 	make_put(k, 1, 0, 100, NO_BUG);
+	trace.size = k->len;
+	all = count_records(&trace, &rc);
+	EXPECT_EQ(0, rc);
 	trace.size = k->len - 1;
-	c = trace_begin(&trace);
-	while ((rc = trace_next(&c, &r, &data)) > 0)
-		;
+	EXPECT_EQ(all - 1, count_records(&trace, &rc));
+	EXPECT_EQ(0, rc);
+	trace.size = k->len + 1000;
+	EXPECT_EQ(all, count_records(&trace, &rc));
+	EXPECT_EQ(0, rc);
+	k->trace[k->len] = 99;
+	EXPECT_EQ(all, count_records(&trace, &rc));
 	EXPECT_EQ(-1, rc);
 	free(k);
 }
