@@ -26,3 +26,13 @@ $(CRASH_UNIT_OBJ): $(TEST_BUILD)/unit/crash-obj/%.o: tests/crash/%.c tests/crash
 $(TEST_BUILD)/unit/crash: $(CRASH_UNIT_OBJ)
 
 -include $(wildcard $(CRASH_BUILD)/*.d) $(CRASH_UNIT_OBJ:.o=.d)
+
+# The workload runs in the client VM.
+CRASH_WORKLOAD := $(CRASH_BUILD)/workload
+
+$(CRASH_WORKLOAD): $(addprefix $(CRASH_BUILD)/,workload.o work_ops.o work_dump.o log.o)
+	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^ -lpthread
+
+crash-programs: $(CRASH_BUILD)/explore $(CRASH_WORKLOAD) trace-plugin
+
+.PHONY: crash-programs
