@@ -124,9 +124,9 @@ static void raise_floor(struct checker *c, uint32_t number)
 /*
  * May the bytes [@at, @end) of the slot, which lie in one aligned 8-byte word,
  * be @got? Puts that are not promised yet may each be there up to any one of
- * them; a word that a put covers whole and aligned has all or none of it. For
- * other words it is enough that every byte is that of some such state, since a
- * CPU copies them in pieces.
+ * them. A word of a put that begins and ends at multiples of 8 has all or none of
+ * it. For other puts it is enough that every byte is that of some such state: a CPU
+ * copies their ends in pieces that overlap, and straddle words.
  */
 static bool word_possible(struct checker *c, uint32_t id, uint64_t at, uint64_t end,
 			  const uint8_t *got)
@@ -149,7 +149,7 @@ static bool word_possible(struct checker *c, uint32_t id, uint64_t at, uint64_t 
 		op_range(c, slot_op(c, id, k), &from, &to);
 		if (from >= end || to <= at)
 			continue;
-		if (from > at || to < end || (base + from) % 8)
+		if (from > at || to < end || (base + from) % 8 || (base + to) % 8)
 			whole = false;
 		put_over(c, id, k, at, end, now);
 	}
