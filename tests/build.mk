@@ -47,6 +47,10 @@ $(VM_PROGRAMS): $(TEST_BUILD)/vm/%: tests/vm/%.c tests/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) -O2 $(if $(VM_SRC),,-MMD -MP -MF $@.d) -o $@ $< $(VM_SRC) -lpthread $(VM_LIBS)
 
+# Those that know what a trailer says.
+OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
+$(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
+
 # The hostile client speaks the wire protocol by itself.
 $(TEST_BUILD)/vm/hostile: VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c
 $(TEST_BUILD)/vm/hostile: VM_LIBS := -lrdmacm -libverbs

@@ -77,8 +77,8 @@ enum pmof_opcode {
 
 /*
  * The trailer of an object, a little-endian word: 48 bits of generation, PF
- * (0 or 1), VF (0, or 0x80 and the low 7 bits of the generation, so that no
- * mixture of two trailers looks valid).
+ * (0 or 1), VF (0, or 0x80 and the low 7 bits of the sum of the generation's
+ * bytes, byte i times 2^i, so that no mixture of two trailers looks valid).
  */
 #define PMOF_TRAILER_SIZE	8
 #define PMOF_OBJECT_MIN		16

@@ -4,9 +4,9 @@
  * tests' checkers take their rules from here.
  *
  * The flags are bytes so that a client can write PF, then VF, by RDMA requests
- * that promise no atomicity.  VF carries the low bits of the generation: an
- * 8-byte READ may be torn as well, and a mixture of an old VF and a new
- * generation must not look like a committed object.
+ * that promise no atomicity.  VF carries a sum over the generation's bytes: an
+ * 8-byte READ may be torn as well, and a mixture of an old trailer and a new
+ * one must not look like a committed object.
  */
 #ifndef PMOF_OBJECT_H
 #define PMOF_OBJECT_H
@@ -41,9 +41,17 @@ static inline u64 pmof_trailer_generation(u64 word)
 /* The values of the flag bytes. */
 #define PMOF_PF		1U
 
+/*
+ * From one generation to the next some bytes go from 0xff to 0 and one grows by
+ * 1: with these weights no two choices of old and new bytes have the same sum.
+ */
 static inline u8 pmof_vf(u64 generation)
 {
-	return 0x80 | (generation & 0x7f);
+	unsigned int i, sum = 0;
+
+	for (i = 0; i < PMOF_PF_BYTE; i++)
+		sum += (generation >> 8 * i & 0xff) << i;
+	return 0x80 | (sum & 0x7f);
 }
 
 /* Prepared: the generation, flags clear. */

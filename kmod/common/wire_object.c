@@ -27,11 +27,9 @@ static int get_put_object(u64 offset, u64 length, u64 ns_size, struct pmof_put *
 	if (!pmof_generation_ok(out->generation) || offset % 8 || length % 8 ||
 	    length < PMOF_OBJECT_MIN)
 		return PMOF_SC_INVALID;
-	if (!pmof_object_ok(offset, length, ns_size))
-		return PMOF_SC_RANGE;
 	out->trailer = pmof_object_trailer(offset, length);
 	out->range.length = length - PMOF_TRAILER_SIZE;
-	return 0;
+	return pmof_object_ok(offset, length, ns_size) ? 0 : PMOF_SC_RANGE;
 }
 
 int pmof_get_put(const void *buf, size_t len, u64 ns_size, struct pmof_put *out)

@@ -1,49 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flush workers: threads that make ranges durable and answer for it.
+ * Flush workers: threads that make requests durable and answer for it, in
+ * rounds (flush_round.c).  One more serves the namespaces whose device has to
+ * be flushed: that sleeps, and nobody else shall wait for it.
  *
- * A worker goes in rounds.  In each, every request that waits has a slice of
- * ROUND bytes written back, then one fence covers all, and those that are
- * through are answered.  So many small requests share a fence, and neither a
- * large one nor many of them delay a small one by more than a few rounds.
+ * Counters, for all sessions together: PMOF_SRV_BATCH_* are the times that a
+ * worker took requests, by how many it took, each counted once, for the session
+ * of the first; so they add up.  PMOF_SRV_BATCHES and PMOF_SRV_FENCES are a
+ * session's own: a batch or fence that several sessions share counts for each.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
 #include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/sched.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "marks.h"
-#include "server.h"
-#include "trace.h"
+#include "flush.h"
 
-#define ROUND		SZ_256K
-#define MIN_SLICE	SZ_4K
+#define MAX_POLL_US	1000000U
 
-static unsigned int flush_workers;
-module_param(flush_workers, uint, 0444);
-MODULE_PARM_DESC(flush_workers, "threads that write back and fence (0: one a CPU)");
+static unsigned int flush_poll_us;
+module_param(flush_poll_us, uint, 0644);
+MODULE_PARM_DESC(flush_poll_us, "how long a worker looks for requests before it sleeps, us");
 
-struct flush_worker {
-	struct llist_head queue;
-	struct task_struct *task;
-	unsigned int index;
-	/* The thread's own. */
-	unsigned int nr_pending;
-	u64 batch;		/* times that requests were taken */
-	u64 round;		/* fences */
-} ____cacheline_aligned_in_smp;
+static struct pmof_flush_worker *workers;
+static unsigned int nr_workers;		/* the last is the one for devices */
+static int hotplug_state;
 
-/* What a worker has counted for a session, so as to count it once. */
-struct pmof_flush_seen {
-	u64 batch;
-	u64 round;
-};
-
-static struct flush_worker *workers;
-static unsigned int nr_workers;
+static_assert(PMOF_SRV_BATCH_16 - PMOF_SRV_BATCH_1 == 4);
 
 /* For a new session.  kfree() it. */
 struct pmof_flush_seen *pmof_flush_alloc_seen(void)
@@ -51,16 +40,29 @@ struct pmof_flush_seen *pmof_flush_alloc_seen(void)
 	return kcalloc(nr_workers, sizeof(struct pmof_flush_seen), GFP_KERNEL);
 }
 
-/* Hands a parsed PERSIST to this CPU's worker.  Any context. */
+static struct pmof_flush_worker *choose_worker(const struct pmof_ns *ns)
+{
+	if (ns->domain == PMOF_DOMAIN_DEVICE_FLUSH)
+		return &workers[nr_workers - 1];
+	return &workers[pmof_flush_cpus_choose(ns->bdev.bdev->bd_disk->node_id)];
+}
+
+/*
+ * Hands a parsed request to a worker.  Any context.
+ *
+ * What the receive's completion says is there, the data of the WRITEs ahead of
+ * the message included, is visible to this CPU.  llist_add() is a release and
+ * llist_del_all() an acquire, or stronger: it is visible to the worker.
+ */
 void pmof_flush_queue(struct pmof_srv_req *req)
 {
-	struct flush_worker *w = &workers[raw_smp_processor_id() % nr_workers];
+	struct pmof_flush_worker *w = choose_worker(req->queue->session->ns);
 
 	if (llist_add(&req->node, &w->queue))
 		wake_up_process(w->task);
 }
 
-static void count_batch(struct flush_worker *w, struct pmof_session *s)
+static void count_batch(struct pmof_flush_worker *w, struct pmof_session *s)
 {
 	struct pmof_flush_seen *seen = &s->seen[w->index];
 
@@ -70,109 +72,47 @@ static void count_batch(struct flush_worker *w, struct pmof_session *s)
 	}
 }
 
-static void count_fence(struct flush_worker *w, struct pmof_session *s)
-{
-	struct pmof_flush_seen *seen = &s->seen[w->index];
-
-	if (seen->round != w->round) {
-		seen->round = w->round;
-		pmof_session_stat(s, PMOF_SRV_FENCES, 1);
-	}
-}
-
-/* Writes back the next @left bytes of a request.  Returns the number of lines. */
-static u64 write_back_slice(struct pmof_srv_req *req, u64 left)
-{
-	struct pmof_persist_args *a = &req->persist;
-	struct pmof_session *s = req->queue->session;
-	u64 n, lines = 0;
-
-	while (left && a->next < a->nr) {
-		struct pmof_range *r = &a->range[a->next];
-
-		n = min(r->length, left);
-		lines += pmof_persist_write_back(s->ns, r->offset, n);
-		r->offset += n;
-		r->length -= n;
-		left -= n;
-		if (!r->length)
-			a->next++;
-	}
-	pmof_session_stat(s, PMOF_SRV_LINES, lines);
-	return lines;
-}
-
-static void reply(struct flush_worker *w, struct pmof_srv_req *req)
-{
-	pmof_mark_fences(w->round);
-	pmof_session_stat(req->queue->session, PMOF_SRV_PERSISTS, 1);
-	pmof_put_hdr(req->reply, req->opcode | PMOF_MSG_REPLY, req->tag,
-		     sizeof(struct pmof_wire_hdr), PMOF_SC_OK);
-	pmof_srv_queue_reply(req, sizeof(struct pmof_wire_hdr), NULL);
-}
-
-/* Nobody waits for it any more; and what was not done must not be answered. */
-static void drop(struct flush_worker *w, struct pmof_srv_req *req)
-{
-	list_del(&req->entry);
-	w->nr_pending--;
-	pmof_srv_queue_put(req->queue);
-}
-
-static void run_round(struct flush_worker *w, struct list_head *pending)
-{
-	struct pmof_srv_req *req, *next;
-	unsigned int requests = 0, finished = 0;
-	LIST_HEAD(done);
-	u64 slice, lines = 0;
-
-	/* Whole lines: a slice ends where a line does. */
-	slice = max_t(u64, round_down(ROUND / max(w->nr_pending, 1U), PMOF_LINE_SIZE), MIN_SLICE);
-	w->round++;
-	/* A fence waits for the write-backs of its own CPU only. */
-	migrate_disable();
-	list_for_each_entry_safe(req, next, pending, entry) {
-		if (pmof_session_ending(req->queue->session)) {
-			drop(w, req);
-			continue;
-		}
-		count_fence(w, req->queue->session);
-		lines += write_back_slice(req, slice);
-		requests++;
-		if (req->persist.next == req->persist.nr) {
-			list_move_tail(&req->entry, &done);
-			w->nr_pending--;
-			finished++;
-		}
-		cond_resched();
-	}
-	pmof_persist_fence();
-	migrate_enable();
-	/* Only now is it durable, and may be said to be. */
-	trace_pmof_srv_flush(w->index, requests, finished, lines);
-	list_for_each_entry_safe(req, next, &done, entry)
-		reply(w, req);
-}
-
 /* Moves what has been queued, in its order, behind what is pending. */
-static void take_queued(struct flush_worker *w, struct list_head *pending)
+static void take_queued(struct pmof_flush_worker *w)
 {
 	struct llist_node *first = llist_reverse_order(llist_del_all(&w->queue));
+	struct pmof_session *session = NULL;
 	struct pmof_srv_req *req, *next;
+	unsigned int n = 0;
 
 	if (!first)
 		return;
 	w->batch++;
 	llist_for_each_entry_safe(req, next, first, node) {
+		if (!n++)
+			session = req->queue->session;
 		count_batch(w, req->queue->session);
-		list_add_tail(&req->entry, pending);
-		w->nr_pending++;
+		list_add_tail(&req->entry, &w->pending);
 	}
+	w->nr_pending += n;
+	pmof_session_stat(session, PMOF_SRV_BATCH_1 + min(ilog2(n), 4), 1);
+}
+
+/*
+ * Looks for requests for a while without sleeping, unless somebody else wants
+ * this CPU: it may be who brings them.  On a machine with one CPU it surely is.
+ */
+static void poll_for_work(struct pmof_flush_worker *w)
+{
+	unsigned int us = min(READ_ONCE(flush_poll_us), MAX_POLL_US);
+	u64 end;
+
+	if (!us || num_online_cpus() == 1)
+		return;
+	end = ktime_get_ns() + us * NSEC_PER_USEC;
+	while (llist_empty(&w->queue) && !need_resched() && ktime_get_ns() < end)
+		cpu_relax();
 }
 
 /* Returns false when the thread is to end; the sessions, and so the requests, are gone then. */
-static bool wait_for_work(struct flush_worker *w)
+static bool wait_for_work(struct pmof_flush_worker *w)
 {
+	poll_for_work(w);
 	for (;;) {
 		set_current_state(TASK_IDLE);
 		if (!llist_empty(&w->queue) || kthread_should_stop())
@@ -185,61 +125,104 @@ static bool wait_for_work(struct flush_worker *w)
 
 static int flush_worker_thread(void *data)
 {
-	struct flush_worker *w = data;
-	LIST_HEAD(pending);
+	struct pmof_flush_worker *w = data;
 
 	while (wait_for_work(w)) {
 		do {
-			take_queued(w, &pending);
-			run_round(w, &pending);
+			take_queued(w);
+			pmof_flush_round(w);
 			cond_resched();
-		} while (!list_empty(&pending));
+		} while (!list_empty(&w->pending));
 	}
 	return 0;
 }
 
-/* Prefers the @i-th online CPU; the scheduler moves it when that goes offline. */
-static int start_worker(struct flush_worker *w, unsigned int i)
+/* A worker whose CPU goes offline runs anywhere; when that is back, there again. */
+static int cpu_came(unsigned int cpu)
 {
-	unsigned int cpu = cpumask_local_spread(i, NUMA_NO_NODE);
+	unsigned int i;
+
+	for (i = 0; i < nr_workers; i++)
+		if (workers[i].cpu == cpu)
+			set_cpus_allowed_ptr(workers[i].task, cpumask_of(cpu));
+	return 0;
+}
+
+/* @cpu: to bind it to, or -1. */
+static int start_worker(struct pmof_flush_worker *w, unsigned int i, int cpu)
+{
 	struct task_struct *task;
 
 	init_llist_head(&w->queue);
+	INIT_LIST_HEAD(&w->pending);
 	w->index = i;
-	task = kthread_create_on_node(flush_worker_thread, w, cpu_to_node(cpu), "pmof_flush/%u", i);
+	w->cpu = cpu;
+	if (cpu < 0)
+		task = kthread_create(flush_worker_thread, w, "pmof_flush/dev");
+	else
+		task = kthread_create_on_node(flush_worker_thread, w, cpu_to_node(cpu),
+					      "pmof_flush/%d", cpu);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	set_cpus_allowed_ptr(task, cpumask_of(cpu));
+	/* Fails if it has just gone offline. */
+	if (cpu >= 0)
+		set_cpus_allowed_ptr(task, cpumask_of(cpu));
 	w->task = task;
 	wake_up_process(task);
 	return 0;
 }
 
-int pmof_flush_init(void)
+static void stop_workers(void)
 {
-	unsigned int i;
+	while (nr_workers)
+		kthread_stop(workers[--nr_workers].task);
+	kfree(workers);
+}
+
+static int start_workers(unsigned int nr)
+{
 	int rc;
 
-	nr_workers = flush_workers ? min(flush_workers, num_possible_cpus()) : num_online_cpus();
-	workers = kcalloc(nr_workers, sizeof(*workers), GFP_KERNEL);
+	workers = kcalloc(nr + 1, sizeof(*workers), GFP_KERNEL);
 	if (!workers)
 		return -ENOMEM;
-	for (i = 0; i < nr_workers; i++) {
-		rc = start_worker(&workers[i], i);
+	for (; nr_workers <= nr; nr_workers++) {
+		rc = start_worker(&workers[nr_workers], nr_workers,
+				  nr_workers < nr ? pmof_flush_cpu(nr_workers) : -1);
 		if (rc) {
-			nr_workers = i;
-			pmof_flush_exit();
+			stop_workers();
 			return rc;
 		}
 	}
 	return 0;
 }
 
+int pmof_flush_init(void)
+{
+	int rc;
+
+	rc = pmof_flush_cpus_init();
+	if (rc)
+		return rc;
+	rc = start_workers(pmof_flush_cpus_nr());
+	if (rc)
+		goto exit_cpus;
+	rc = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "pmof/flush:online", cpu_came, NULL);
+	if (rc < 0)
+		goto stop;
+	hotplug_state = rc;
+	return 0;
+
+stop:
+	stop_workers();
+exit_cpus:
+	pmof_flush_cpus_exit();
+	return rc;
+}
+
 void pmof_flush_exit(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < nr_workers; i++)
-		kthread_stop(workers[i].task);
-	kfree(workers);
+	cpuhp_remove_state_nocalls(hotplug_state);
+	stop_workers();
+	pmof_flush_cpus_exit();
 }

@@ -16,16 +16,16 @@
 #define PMOF_MARK_REPLY		0x0104	/* a reply that says OK is about to be posted */
 #define PMOF_MARK_FENCES	0x0105	/* ahead of it: fences of this flush worker so far */
 
-#ifdef PMOF_CRASH_MARKS
 /* @id is part of the instruction. */
-#define pmof_mark(id, value)						\
-	asm volatile(".byte 0x0f, 0x1f, 0x80\n\t"			\
-		     ".short %c0\n\t"					\
-		     ".byte 0x4d, 0x50"					\
-		     : : "i" (id), "a" ((u64)(value)) : "memory")
-#else
-#define pmof_mark(id, value)	do { (void)(value); } while (0)
+static __always_inline void pmof_mark(const unsigned int id, u64 value)
+{
+#ifdef PMOF_CRASH_MARKS
+	asm volatile(".byte 0x0f, 0x1f, 0x80\n\t"
+		     ".short %c0\n\t"
+		     ".byte 0x4d, 0x50"
+		     : : "i" (id), "a" (value) : "memory");
 #endif
+}
 
 static inline u64 pmof_mark_name(const struct pmof_srv_req *req)
 {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The only file with cache write-back and fence instructions.
+ * The only file with cache write-back and fence instructions, and with flushes
+ * of the device.
  *
  * A write-back starts the way of a line to the memory controller; a fence on
  * the same CPU waits until the lines have arrived.  So the caller stays on one
- * CPU (migrate_disable) from the first write-back to the fence, and what it
- * wrote back is durable once pmof_persist_fence() has returned.  Never
+ * CPU (migrate_disable) from the first write-back or copy to the fence, and
+ * what it wrote back is durable once pmof_persist_fence() has returned.  Never
  * dax_flush(): an administrator can switch that off in sysfs.
  */
+#include <linux/blkdev.h>
 #include <linux/libnvdimm.h>
+#include <linux/string.h>
 #include <asm/barrier.h>
 
 #include "server.h"
@@ -30,6 +33,22 @@ u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length)
 }
 
 /*
+ * Stores @data at a range, which must be valid, on its way to the memory
+ * controller.  Returns how many cache lines that were.
+ */
+u64 pmof_persist_copy(const struct pmof_ns *ns, u64 offset, const void *data, u64 length)
+{
+	/* Where it is not the architecture's, memcpy_flushcache() only copies. */
+	if (ns->domain != PMOF_DOMAIN_CPU_CACHE &&
+	    IS_ENABLED(CONFIG_ARCH_HAS_UACCESS_FLUSHCACHE)) {
+		memcpy_flushcache(ns->addr + offset, data, length);
+		return pmof_range_lines(offset, length);
+	}
+	memcpy(ns->addr + offset, data, length);
+	return pmof_persist_write_back(ns, offset, length);
+}
+
+/*
  * Everything that this CPU has written back is durable when this returns.  On
  * a cpu_cache domain it still keeps the reply from overtaking what was seen of
  * the data on machines that order memory weakly.
@@ -37,4 +56,20 @@ u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length)
 void pmof_persist_fence(void)
 {
 	pmem_wmb();
+}
+
+/*
+ * Takes what was fenced before further, to the medium: a flush of the host's
+ * file behind virtio-pmem, or the region's flush hints.  Sleeps.  Returns 0 or
+ * a negative errno.
+ */
+int pmof_persist_flush_device(const struct pmof_ns *ns)
+{
+	struct block_device *bdev = ns->bdev.bdev;
+	int rc = blkdev_issue_flush(bdev);
+
+	/* An administrator can switch flushes off in sysfs: then they do nothing and succeed. */
+	if (!rc && !bdev_write_cache(bdev))
+		rc = -EOPNOTSUPP;
+	return rc;
 }

@@ -7,8 +7,8 @@
  * Status codes: PMOF_SC_INVALID is a breach of the protocol and ends the
  * session; any other but OK goes back in an error reply, and the session goes on.
  */
+#include "flush.h"
 #include "marks.h"
-#include "server.h"
 #include "trace.h"
 
 struct pmof_rpc {
@@ -22,11 +22,17 @@ struct pmof_rpc {
 	int (*run)(struct pmof_srv_req *req);
 };
 
-static void reply_status(struct pmof_srv_req *req, u32 status)
+/* A reply that is only a header.  Returns its length. */
+u32 pmof_rpc_fill_status(struct pmof_srv_req *req, u32 status)
 {
 	pmof_put_hdr(req->reply, req->opcode | PMOF_MSG_REPLY, req->tag,
 		     sizeof(struct pmof_wire_hdr), status);
-	pmof_srv_queue_reply(req, sizeof(struct pmof_wire_hdr), NULL);
+	return sizeof(struct pmof_wire_hdr);
+}
+
+static void reply_status(struct pmof_srv_req *req, u32 status)
+{
+	pmof_srv_queue_reply(req, pmof_rpc_fill_status(req, status), NULL);
 }
 
 /* --- admin ---------------------------------------------------------------------- */
@@ -90,16 +96,73 @@ static int parse_persist(struct pmof_srv_req *req, const void *msg, u32 len)
 	pmof_session_stat(s, PMOF_SRV_BYTES, bytes);
 	a->nr = pmof_range_merge(a->range, a->nr);
 	a->next = 0;
+	req->flush = &pmof_flush_persist;
 	return 0;
 }
 
-static int run_persist(struct pmof_srv_req *req)
+/* The data stay where they are: see srv_queue.c. */
+static int parse_put(struct pmof_srv_req *req, const void *msg, u32 len)
 {
+	const struct pmof_wire_put *w = msg;
+	struct pmof_put *p = &req->put.put;
+	int status;
+
+	status = pmof_get_put(msg, len, req->queue->session->ns->size, p);
+	if (status)
+		return status;
+	pmof_mark_range(p->range.offset, p->range.length);
+	if (p->commit)
+		pmof_mark_range(p->trailer, PMOF_TRAILER_SIZE);
+	req->put.data = w->data;
+	req->flush = p->commit ? &pmof_flush_put_commit : &pmof_flush_put;
+	return 0;
+}
+
+static int parse_commit(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	struct pmof_session *s = req->queue->session;
+	struct pmof_put *p = &req->put.put;
+	int status;
+
+	status = pmof_get_commit(msg, len, s->ns->size, p);
+	if (status)
+		return status;
+	pmof_mark_range(p->range.offset, p->range.length);
+	pmof_mark_range(p->trailer, PMOF_TRAILER_SIZE);
+	pmof_session_stat(s, PMOF_SRV_BYTES, p->range.length);
+	/* Whole lines, as a PERSIST's: slices end where a line does. */
+	pmof_range_merge(&p->range, 1);
+	req->flush = &pmof_flush_commit;
+	return 0;
+}
+
+static int parse_objects(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	struct pmof_objects_args *a = &req->objects;
+	int status;
+	u32 i;
+
+	status = pmof_get_objects(msg, len, req->queue->session->ns->size, a->trailer, &a->count);
+	if (status)
+		return status;
+	for (i = 0; i < a->count; i++)
+		pmof_mark_range(a->trailer[i], PMOF_TRAILER_SIZE);
+	req->flush = req->opcode == PMOF_MSG_PREPARE ? &pmof_flush_prepare :
+						       &pmof_flush_revalidate;
+	return 0;
+}
+
+static int run_flush(struct pmof_srv_req *req)
+{
+	req->status = PMOF_SC_OK;
 	pmof_flush_queue(req);
 	return 0;
 }
 
 /* --- the table ------------------------------------------------------------------- */
+
+#define MIN_OBJECTS_LEN	(sizeof(struct pmof_wire_objects) + sizeof(__le64))
+#define MAX_OBJECTS_LEN	(sizeof(struct pmof_wire_objects) + PMOF_MAX_OBJECTS * sizeof(__le64))
 
 static const struct pmof_rpc rpc_table[] = {
 	{
@@ -133,7 +196,35 @@ static const struct pmof_rpc rpc_table[] = {
 		.max_len	= sizeof(struct pmof_wire_persist) +
 				  PMOF_MAX_RANGES * sizeof(struct pmof_wire_range),
 		.parse		= parse_persist,
-		.run		= run_persist,
+		.run		= run_flush,
+	}, {
+		.opcode		= PMOF_MSG_PUT,
+		.right		= PMOF_RIGHT_WRITE,
+		.min_len	= sizeof(struct pmof_wire_put) + 1,
+		.max_len	= sizeof(struct pmof_wire_put) + PMOF_MAX_INLINE,
+		.parse		= parse_put,
+		.run		= run_flush,
+	}, {
+		.opcode		= PMOF_MSG_COMMIT,
+		.right		= PMOF_RIGHT_WRITE,
+		.min_len	= sizeof(struct pmof_wire_commit),
+		.max_len	= sizeof(struct pmof_wire_commit),
+		.parse		= parse_commit,
+		.run		= run_flush,
+	}, {
+		.opcode		= PMOF_MSG_PREPARE,
+		.right		= PMOF_RIGHT_WRITE,
+		.min_len	= MIN_OBJECTS_LEN,
+		.max_len	= MAX_OBJECTS_LEN,
+		.parse		= parse_objects,
+		.run		= run_flush,
+	}, {
+		.opcode		= PMOF_MSG_REVALIDATE,
+		.right		= PMOF_RIGHT_WRITE,
+		.min_len	= MIN_OBJECTS_LEN,
+		.max_len	= MAX_OBJECTS_LEN,
+		.parse		= parse_objects,
+		.run		= run_flush,
 	},
 };
 

@@ -41,6 +41,7 @@ static_assert(PMOF_SRV_MAX_QUEUES <= PMOF_MAX_QUEUES);
 static_assert(PMOF_SRV_REG_BATCH <= PMOF_SEGMENTS_PER_REPLY);
 
 struct dax_device;
+struct pmof_flush_ops;
 struct pmof_rpc;
 struct pmof_session;
 
@@ -53,6 +54,7 @@ struct pmof_ns {
 	char *path;
 	bool read_only;
 	bool allow_volatile;
+	bool deep_flush;		/* acknowledge after the flush hints' flush only */
 	bool enabled;
 
 	/* Fixed while enabled, and sessions end first: they read without a lock. */
@@ -105,21 +107,39 @@ struct pmof_persist_args {
 	u16 next;
 };
 
+/* A PUT or a COMMIT. */
+struct pmof_put_args {
+	struct pmof_put put;		/* of a COMMIT the range shrinks as it is worked off */
+	const void *data;		/* PUT: in the receive buffer */
+};
+
+/* A PREPARE or a REVALIDATE. */
+struct pmof_objects_args {
+	u32 count;
+	u64 trailer[PMOF_MAX_OBJECTS];		/* offsets */
+	u64 generation[PMOF_MAX_OBJECTS];	/* for the reply */
+};
+
 /* A message being handled; a queue has a fixed number of them. */
 struct pmof_srv_req {
 	struct ib_cqe cqe;		/* of the reply */
 	struct pmof_srv_queue *queue;
 	const struct pmof_rpc *rpc;
+	const struct pmof_flush_ops *flush;	/* I/O: its kind */
+	struct pmof_rx *rx;		/* still needed, so not posted again; or NULL */
 	struct list_head entry;		/* free list; admin list; flush worker's list */
 	struct llist_node node;		/* on the way to a flush worker */
 	void *reply;
 	u64 reply_dma;
+	u32 status;			/* I/O: what the reply will say */
 	u16 tag;
 	u8 opcode;
 	union {
 		struct pmof_login login;
 		struct pmof_segments_args segments;
 		struct pmof_persist_args persist;
+		struct pmof_put_args put;
+		struct pmof_objects_args objects;
 	};
 };
 
@@ -143,7 +163,8 @@ struct pmof_srv_queue {
 	u32 nr_reqs;
 	struct pmof_srv_req *reqs;
 	struct pmof_srv_rx *rxs;	/* as many as the queue pair's */
-	struct pmof_buf replies;	/* cut into one piece for each request */
+	struct pmof_buf *replies;	/* cut into one piece for each request */
+	u32 nr_replies;
 	struct ib_cqe chain_cqe;	/* of work requests posted before a reply */
 
 	spinlock_t lock;		/* protects free, waiting */
@@ -231,6 +252,12 @@ static inline bool pmof_session_ending(const struct pmof_session *s)
 	return test_bit(PMOF_SESSION_ENDING, &s->flags);
 }
 
+/* Durable only after a flush of the device, which no HCA can do. */
+static inline bool pmof_ns_device_flush(const struct pmof_ns *ns)
+{
+	return ns->domain == PMOF_DOMAIN_DEVICE_FLUSH || ns->deep_flush;
+}
+
 static inline const char *pmof_ns_name(const struct pmof_ns *ns)
 {
 	return config_item_name((struct config_item *)&ns->item);
@@ -296,6 +323,7 @@ void pmof_srv_queue_stop(struct pmof_srv_queue *q);
 void pmof_srv_queue_free(struct pmof_srv_queue *q);
 
 /* rpc.c */
+u32 pmof_rpc_fill_status(struct pmof_srv_req *req, u32 status);
 int pmof_rpc_parse(struct pmof_srv_req *req, const void *msg, u32 len);
 void pmof_rpc_start(struct pmof_srv_req *req, int status);
 void pmof_rpc_admin(struct pmof_srv_req *req);
@@ -308,7 +336,9 @@ void pmof_flush_queue(struct pmof_srv_req *req);
 
 /* persist.c */
 u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length);
+u64 pmof_persist_copy(const struct pmof_ns *ns, u64 offset, const void *data, u64 length);
 void pmof_persist_fence(void);
+int pmof_persist_flush_device(const struct pmof_ns *ns);
 
 /* sysfs.c */
 extern struct class pmof_session_class;

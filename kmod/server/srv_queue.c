@@ -4,18 +4,25 @@
  * events.
  *
  * A message is copied out of its receive buffer into a free request, and the
- * receive is posted again at once: before the reply, so that a client that
- * keeps to the depth it was granted never meets a queue without a receive.
- * While no request is free, messages wait in their buffers; that is all that
- * one which does not keep to it gets.
+ * receive is posted again at once; the data of a PUT stay in it until they have
+ * been copied to the namespace, and then it is posted ahead of the reply.  So a
+ * client that keeps to the depth it was granted never meets a queue without a
+ * receive.  While no request is free, messages wait in their buffers; that is
+ * all that one which does not keep to it gets.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "marks.h"
 #include "server.h"
 #include "trace.h"
+
+/* Of DMA memory for replies; a multi-page allocation that is still easy to get. */
+#define REPLY_CHUNK	SZ_32K
+
+static_assert(REPLY_CHUNK >= PMOF_IO_REPLY_SIZE && REPLY_CHUNK >= PMOF_ADMIN_MSG_SIZE);
 
 static void lost(struct pmof_srv_queue *q, const struct ib_wc *wc)
 {
@@ -44,26 +51,36 @@ void pmof_srv_queue_put(struct pmof_srv_queue *q)
 		complete(&q->idle);
 }
 
+/* Posts the request's receive again; the request has all it needs of it. */
+static void post_rx(struct pmof_srv_req *req)
+{
+	if (pmof_rx_post(req->rx))
+		pmof_session_end(req->queue->session);
+	req->rx = NULL;
+}
+
+static bool keeps_rx(const struct pmof_srv_req *req, int status)
+{
+	return !status && req->opcode == PMOF_MSG_PUT;
+}
+
 /* A message meets a request.  Completion context; consumes a reference on the queue. */
 static void start(struct pmof_srv_req *req, struct pmof_rx *rx, u32 len)
 {
 	struct pmof_srv_queue *q = req->queue;
 	int status;
 
+	req->rx = rx;
 	status = pmof_rpc_parse(req, rx->buf.data, len);
 	if (status == PMOF_SC_INVALID) {
 		pmof_session_bad_message(q->session, "malformed message");
-		goto put;
+		pmof_srv_queue_put(q);
+		return;
 	}
-	/* Before anything that may reply; the request has all it needs by now. */
-	if (pmof_rx_post(rx)) {
-		pmof_session_end(q->session);
-		goto put;
-	}
+	/* Before anything that may reply. */
+	if (!keeps_rx(req, status))
+		post_rx(req);
 	pmof_rpc_start(req, status);
-	return;
-put:
-	pmof_srv_queue_put(q);
 }
 
 /* A free request, or NULL, and then the message waits for one. */
@@ -177,6 +194,8 @@ void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *
 		last->next = &wr;
 	if (!is_inline)
 		ib_dma_sync_single_for_device(q->qp.dev, req->reply_dma, len, DMA_TO_DEVICE);
+	if (req->rx)
+		post_rx(req);
 	/* Counted first: who has the reply sees it counted. */
 	pmof_session_stat(q->session, PMOF_SRV_REPLIES, 1);
 	trace_pmof_srv_reply(q->session->number, q->id, req->reply);
@@ -189,25 +208,52 @@ void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *
 
 /* --- making and breaking ----------------------------------------------------- */
 
-static int alloc_reqs(struct pmof_srv_queue *q, u32 reply_size)
+static void free_replies(struct pmof_srv_queue *q)
 {
 	u32 i;
+
+	for (i = 0; i < q->nr_replies; i++)
+		pmof_buf_free(&q->replies[i], q->session->ib_dev);
+	kfree(q->replies);
+	q->replies = NULL;
+	q->nr_replies = 0;
+}
+
+static int alloc_replies(struct pmof_srv_queue *q, u32 nr)
+{
+	int rc;
+
+	q->replies = kcalloc(nr, sizeof(*q->replies), GFP_KERNEL);
+	if (!q->replies)
+		return -ENOMEM;
+	for (; q->nr_replies < nr; q->nr_replies++) {
+		rc = pmof_buf_init(&q->replies[q->nr_replies], q->session->ib_dev, REPLY_CHUNK,
+				   DMA_TO_DEVICE);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int alloc_reqs(struct pmof_srv_queue *q, u32 reply_size)
+{
+	u32 i, per_chunk = REPLY_CHUNK / reply_size;
 	int rc;
 
 	q->reqs = kvcalloc(q->nr_reqs, sizeof(*q->reqs), GFP_KERNEL);
 	if (!q->reqs)
 		return -ENOMEM;
-	rc = pmof_buf_init(&q->replies, q->session->ib_dev, q->nr_reqs * reply_size,
-			   DMA_TO_DEVICE);
+	rc = alloc_replies(q, DIV_ROUND_UP(q->nr_reqs, per_chunk));
 	if (rc)
 		return rc;
 	for (i = 0; i < q->nr_reqs; i++) {
+		struct pmof_buf *chunk = &q->replies[i / per_chunk];
 		struct pmof_srv_req *req = &q->reqs[i];
 
 		req->queue = q;
 		req->cqe.done = reply_done;
-		req->reply = q->replies.data + i * reply_size;
-		req->reply_dma = q->replies.dma + i * reply_size;
+		req->reply = chunk->data + i % per_chunk * reply_size;
+		req->reply_dma = chunk->dma + i % per_chunk * reply_size;
 		list_add_tail(&req->entry, &q->free);
 	}
 	return 0;
@@ -298,7 +344,7 @@ struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma
 	INIT_LIST_HEAD(&q->waiting);
 	refcount_set(&q->refs, 1);
 	init_completion(&q->idle);
-	if (alloc_reqs(q, id ? sizeof(struct pmof_wire_hdr) : PMOF_ADMIN_MSG_SIZE))
+	if (alloc_reqs(q, id ? PMOF_IO_REPLY_SIZE : PMOF_ADMIN_MSG_SIZE))
 		goto free;
 	if (create_qp(q, cm_id))
 		goto free;
@@ -338,7 +384,7 @@ void pmof_srv_queue_stop(struct pmof_srv_queue *q)
 	wait_for_completion(&q->idle);
 	pmof_qp_drain(&q->qp);
 	pmof_qp_destroy(&q->qp);
-	pmof_buf_free(&q->replies, q->session->ib_dev);
+	free_replies(q);
 }
 
 /*
@@ -347,7 +393,7 @@ void pmof_srv_queue_stop(struct pmof_srv_queue *q)
  */
 void pmof_srv_queue_free(struct pmof_srv_queue *q)
 {
-	pmof_buf_free(&q->replies, q->session->ib_dev);
+	free_replies(q);
 	kvfree(q->reqs);
 	kvfree(q->rxs);
 	kfree(q);

@@ -6,7 +6,7 @@
  * PMOF_FUZZ_SEED change the default.
  */
 #include "../../kmod/client/options.h"
-#include "../../kmod/common/range.h"
+#include "../../kmod/common/object.h"
 #include "../../kmod/common/wire.h"
 #include "unit.h"
 
@@ -19,6 +19,34 @@ static u64 setting(const char *name, u64 otherwise)
 	const char *v = getenv(name);
 
 	return v ? strtoull(v, NULL, 0) : otherwise;
+}
+
+/* The same for the messages about objects and data. */
+static size_t plausible_object(u8 *buf, u64 *state)
+{
+	struct pmof_put p = { .range = { 64, 8 + 8 * (rnd(state) % 8) }, .generation = 5,
+			      .commit = rnd(state) % 2 };
+	u32 count = 1 + rnd(state) % PMOF_MAX_OBJECTS;
+	u64 value[PMOF_MAX_OBJECTS];
+	size_t len;
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		value[i] = 8 * (1 + i);
+	switch (rnd(state) % 5) {
+	case 0:
+		len = pmof_put_put((void *)buf, 0, &p);
+		rnd_fill(state, buf + len, p.range.length);
+		return len + p.range.length;
+	case 1:
+		return pmof_put_commit((void *)buf, 0, &p);
+	case 2:
+		return pmof_put_objects((void *)buf, PMOF_MSG_PREPARE, 0, value, count);
+	case 3:
+		return pmof_put_objects_reply((void *)buf, PMOF_MSG_PREPARE, 0, value, count);
+	default:
+		return pmof_put_objects_reply((void *)buf, PMOF_MSG_REVALIDATE, 0, value, count);
+	}
 }
 
 /* A starting point that gets past the first checks. */
@@ -35,6 +63,8 @@ static size_t plausible(u8 *buf, u64 *state)
 	struct pmof_range range[PMOF_MAX_RANGES] = { { 0, 1 } };
 	u64 value[PMOF_SRV_STAT_MAX] = { 0 };
 
+	if (rnd(state) % 2)
+		return plausible_object(buf, state);
 	switch (rnd(state) % 8) {
 	case 0:
 		pmof_put_connect((void *)buf, &c);
@@ -107,6 +137,49 @@ static bool requests_hold(const void *p, size_t len)
 	return true;
 }
 
+/* What a decoder of a PUT or COMMIT lets through lies in the namespace, in what arrived. */
+static bool puts_hold(const void *p, size_t len)
+{
+	struct pmof_put put;
+
+	if (!pmof_get_put(p, len, NS_SIZE, &put) &&
+	    (!pmof_range_ok(put.range.offset, put.range.length, NS_SIZE) || !put.range.length ||
+	     put.range.length != len - sizeof(struct pmof_wire_put) ||
+	     (put.commit && (put.trailer != put.range.offset + put.range.length ||
+			     put.trailer % 8 || put.trailer > NS_SIZE - PMOF_TRAILER_SIZE ||
+			     !pmof_generation_ok(put.generation)))))
+		return false;
+	return pmof_get_commit(p, len, NS_SIZE, &put) ||
+	       (pmof_range_ok(put.range.offset, put.range.length, NS_SIZE) && put.commit &&
+		!(put.trailer % 8) && put.trailer <= NS_SIZE - PMOF_TRAILER_SIZE &&
+		pmof_generation_ok(put.generation));
+}
+
+static bool objects_hold(const void *p, size_t len)
+{
+	u64 value[PMOF_MAX_OBJECTS];
+	u32 i, count;
+
+	if (!pmof_get_objects(p, len, NS_SIZE, value, &count)) {
+		if (!count || count > PMOF_MAX_OBJECTS)
+			return false;
+		for (i = 0; i < count; i++)
+			if (value[i] % 8 || value[i] > NS_SIZE - PMOF_TRAILER_SIZE)
+				return false;
+	}
+	for (count = 1; count <= PMOF_MAX_OBJECTS; count++) {
+		if (!pmof_get_objects_reply(p, len, PMOF_MSG_PREPARE, count, value))
+			for (i = 0; i < count; i++)
+				if (!pmof_generation_ok(value[i]))
+					return false;
+		if (!pmof_get_objects_reply(p, len, PMOF_MSG_REVALIDATE, count, value))
+			for (i = 0; i < count; i++)
+				if (value[i] & ~PMOF_GENERATION_MASK)
+					return false;
+	}
+	return true;
+}
+
 static bool replies_hold(const void *p, size_t len)
 {
 	struct pmof_login_reply r;
@@ -154,6 +227,8 @@ TEST(decoders)
 		(void)pmof_get_request_hdr(p, len);
 		(void)pmof_get_reply_hdr(p, len, PMOF_MSG_PERSIST, 16);
 		ASSERT_TRUE(requests_hold(p, len)) TH_LOG("round %llu", (unsigned long long)i);
+		ASSERT_TRUE(puts_hold(p, len)) TH_LOG("round %llu", (unsigned long long)i);
+		ASSERT_TRUE(objects_hold(p, len)) TH_LOG("round %llu", (unsigned long long)i);
 		ASSERT_TRUE(replies_hold(p, len)) TH_LOG("round %llu", (unsigned long long)i);
 		ASSERT_TRUE(private_data_holds(p, len)) TH_LOG("round %llu", (unsigned long long)i);
 		free(p);

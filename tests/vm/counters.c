@@ -6,7 +6,7 @@
  * CPU uses that queue.
  */
 #include "kselftest_harness.h"
-#include "vm.h"
+#include "counts.h"
 
 #define AT	(8 * MiB)
 
@@ -55,46 +55,6 @@ FIXTURE_TEARDOWN(counters)
 	close(self->fd);
 	EXPECT_EQ(0, vm_disconnect(self->instance));
 }
-
-/* --- snapshots ------------------------------------------------------------- */
-
-enum {
-	WR_WRITE, WR_READ, WR_SEND, WR_CAS, WR_FETCH_ADD, ROUND_TRIPS, PUTS, GETS, PERSISTS,
-	ATOMICS, BYTES_PUT, BYTES_GOT, ERRORS, RPC_CALLS, SRV_PERSISTS, LINES, BYTES, FENCES,
-	REPLIES, BAD_MESSAGES, MRS, NR_COUNTERS
-};
-
-static const char *const names[NR_COUNTERS] = {
-	[WR_WRITE] = "stats/wr_write", [WR_READ] = "stats/wr_read", [WR_SEND] = "stats/wr_send",
-	[WR_CAS] = "stats/wr_cas", [WR_FETCH_ADD] = "stats/wr_fetch_add",
-	[ROUND_TRIPS] = "stats/round_trips", [PUTS] = "stats/puts", [GETS] = "stats/gets",
-	[PERSISTS] = "stats/persists", [ATOMICS] = "stats/atomics",
-	[BYTES_PUT] = "stats/bytes_put", [BYTES_GOT] = "stats/bytes_got",
-	[ERRORS] = "stats/errors", [RPC_CALLS] = "server_stats/rpc_calls",
-	[SRV_PERSISTS] = "server_stats/persists", [LINES] = "server_stats/lines",
-	[BYTES] = "server_stats/bytes", [FENCES] = "server_stats/fences",
-	[REPLIES] = "server_stats/replies", [BAD_MESSAGES] = "server_stats/bad_messages",
-	[MRS] = "server_stats/mrs",
-};
-
-struct counts {
-	uint64_t v[NR_COUNTERS];
-};
-
-static struct counts take(int instance)
-{
-	struct counts c;
-	int i;
-
-	for (i = 0; i < NR_COUNTERS; i++)
-		c.v[i] = vm_stat(instance, names[i]);
-	return c;
-}
-
-/* Asserts how much a counter has grown since @before. */
-#define GREW(before, counter, by)							\
-	EXPECT_EQ((uint64_t)(by), vm_stat(self->instance, names[counter]) -		\
-		  (before).v[counter]) TH_LOG("%s", names[counter])
 
 /* A durable operation on one queue, of @lines cache lines: what it adds to its own request. */
 #define DURABLE(before, lines, bytes) do {						\

@@ -216,6 +216,50 @@ static inline int vm_submit(int fd, struct pmof_op *ops, uint32_t nr)
 	return vm_ioctl(fd, PMOF_IOC_SUBMIT, &s);
 }
 
+/* --- objects -------------------------------------------------------------- */
+
+static inline int vm_prepare(int fd, uint64_t offset, uint64_t len, uint64_t *generation)
+{
+	struct pmof_object o = { .size = sizeof(o), .offset = offset, .length = len };
+	int rc = vm_ioctl(fd, PMOF_IOC_PREPARE, &o);
+
+	*generation = o.generation;
+	return rc;
+}
+
+static inline int vm_revalidate(int fd, uint64_t offset, uint64_t len, uint64_t *generation)
+{
+	struct pmof_object o = { .size = sizeof(o), .offset = offset, .length = len };
+	int rc = vm_ioctl(fd, PMOF_IOC_REVALIDATE, &o);
+
+	*generation = o.generation;
+	return rc;
+}
+
+static inline int vm_commit(int fd, uint64_t offset, const void *buf, uint64_t len,
+			    uint64_t generation)
+{
+	struct pmof_rw rw = {
+		.size = sizeof(rw), .flags = PMOF_F_COMMIT, .offset = offset, .length = len,
+		.addr = (uintptr_t)buf, .generation = generation,
+	};
+
+	return vm_ioctl(fd, PMOF_IOC_PUT, &rw);
+}
+
+static inline int vm_get_valid(int fd, uint64_t offset, void *buf, uint64_t len,
+			       uint64_t *generation)
+{
+	struct pmof_rw rw = {
+		.size = sizeof(rw), .flags = PMOF_F_VALID, .offset = offset, .length = len,
+		.addr = (uintptr_t)buf,
+	};
+	int rc = vm_ioctl(fd, PMOF_IOC_GET, &rw);
+
+	*generation = rw.generation;
+	return rc;
+}
+
 /* --- data ----------------------------------------------------------------- */
 
 /* xorshift64*; the state must not be 0. */

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+/* PERSIST and PUT, as the flush workers see them. */
+#include "flush.h"
+
+/* Takes up to @left bytes off the front of a range.  Returns how many are left. */
+u64 pmof_flush_slice(struct pmof_srv_req *req, struct pmof_range *range, u64 left,
+		     struct pmof_write_backs *wb)
+{
+	u64 n = min(range->length, left);
+
+	pmof_write_backs_add(wb, req->queue->session, range->offset, n);
+	range->offset += n;
+	range->length -= n;
+	return left - n;
+}
+
+static bool work_persist(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
+{
+	struct pmof_persist_args *a = &req->persist;
+
+	while (left && a->next < a->nr) {
+		left = pmof_flush_slice(req, &a->range[a->next], left, wb);
+		if (!a->range[a->next].length)
+			a->next++;
+	}
+	return a->next == a->nr;
+}
+
+static u32 reply_persist(struct pmof_srv_req *req)
+{
+	pmof_session_stat(req->queue->session, PMOF_SRV_PERSISTS, 1);
+	return pmof_rpc_fill_status(req, PMOF_SC_OK);
+}
+
+const struct pmof_flush_ops pmof_flush_persist = {
+	.work	= work_persist,
+	.reply	= reply_persist,
+};
+
+/* Copies a PUT's data out of its receive buffer: at most a message of them. */
+bool pmof_flush_copy(struct pmof_srv_req *req, struct pmof_write_backs *wb)
+{
+	const struct pmof_range *r = &req->put.put.range;
+	struct pmof_session *s = req->queue->session;
+
+	pmof_write_backs_count(wb, s, pmof_persist_copy(s->ns, r->offset, req->put.data,
+							r->length));
+	return true;
+}
+
+static bool work_put(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
+{
+	return pmof_flush_copy(req, wb);
+}
+
+static u32 reply_put(struct pmof_srv_req *req)
+{
+	pmof_session_stat(req->queue->session, PMOF_SRV_PUTS, 1);
+	return pmof_rpc_fill_status(req, PMOF_SC_OK);
+}
+
+const struct pmof_flush_ops pmof_flush_put = {
+	.work	= work_put,
+	.reply	= reply_put,
+};

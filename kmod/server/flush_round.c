@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rounds of a flush worker.  In each, every request that waits
+ *   1. starts a slice of its work: write-backs, copies, new trailers; then one
+ *      fence covers all, and a flush of the device where that is what it takes;
+ *      who is through by then, and does not commit, is answered;
+ *   2. commits: their data are durable, so PF is set, and a fence of its own
+ *      covers that;
+ *   3. sets VF and is answered.
+ * So many small requests share a fence, and neither a large one nor many of
+ * them delay a small one by more than a few rounds.
+ *
+ * A reply is posted only behind the fence that covers all that it promises.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/sched.h>
+#include <linux/sizes.h>
+
+#include "flush.h"
+#include "marks.h"
+#include "trace.h"
+
+#define ROUND		SZ_64K	/* bytes worked off between two looks at the queue */
+#define MIN_SLICE	SZ_4K
+
+/* Once for each session that has a request under the fence. */
+static void count_fence(struct pmof_flush_worker *w, struct pmof_session *s)
+{
+	struct pmof_flush_seen *seen = &s->seen[w->index];
+
+	if (seen->fence != w->fences) {
+		seen->fence = w->fences;
+		pmof_session_stat(s, PMOF_SRV_FENCES, 1);
+	}
+}
+
+/* A fence waits for the write-backs and copies of its own CPU only: stay on it. */
+static void start_fenced(struct pmof_flush_worker *w)
+{
+	w->fences++;
+	pmof_write_backs_start(&w->wb);
+	migrate_disable();
+}
+
+static void finish_fenced(struct pmof_flush_worker *w)
+{
+	pmof_write_backs_finish(&w->wb);
+	pmof_persist_fence();
+	migrate_enable();
+}
+
+/*
+ * What was fenced for these requests is flushed further where that is needed:
+ * once for neighbours of the same namespace.  Counted for one of their sessions.
+ */
+static void flush_devices(struct list_head *reqs)
+{
+	const struct pmof_ns *flushed = NULL;
+	struct pmof_srv_req *req;
+	int rc = 0;
+
+	list_for_each_entry(req, reqs, entry) {
+		struct pmof_session *s = req->queue->session;
+
+		if (req->status || !pmof_ns_device_flush(s->ns))
+			continue;
+		if (s->ns != flushed) {
+			flushed = s->ns;
+			rc = pmof_persist_flush_device(s->ns);
+			pmof_session_stat(s, PMOF_SRV_DEVICE_FLUSHES, 1);
+			if (rc)
+				pr_err_ratelimited("namespace %s: flush of %s failed (%d), nothing acknowledged\n",
+						   pmof_ns_name(s->ns), s->ns->path, rc);
+		}
+		if (rc)
+			req->status = PMOF_SC_INTERNAL;
+	}
+}
+
+/* All that the replies promise is durable. */
+static void answer(struct pmof_flush_worker *w, struct list_head *reqs)
+{
+	struct pmof_srv_req *req, *next;
+	u32 len;
+
+	list_for_each_entry_safe(req, next, reqs, entry) {
+		/* Seen before the reply is: posting it orders the two. */
+		if (!req->status && req->flush->set_vf)
+			req->flush->set_vf(req);
+		if (req->status)
+			len = pmof_rpc_fill_status(req, req->status);
+		else
+			len = req->flush->reply(req);
+		pmof_mark_fences(w->fences);
+		pmof_srv_queue_reply(req, len, NULL);
+	}
+}
+
+/* Nobody waits for it any more; and what was not done must not be answered. */
+static void drop(struct pmof_flush_worker *w, struct pmof_srv_req *req)
+{
+	list_del(&req->entry);
+	w->nr_pending--;
+	pmof_srv_queue_put(req->queue);
+}
+
+/* Phase 1.  Who is through goes to @done, and commits to @commits. */
+static void work(struct pmof_flush_worker *w, struct list_head *done, struct list_head *commits)
+{
+	struct pmof_srv_req *req, *next;
+	unsigned int requests = w->nr_pending;
+	u64 slice;
+
+	/* Whole lines: a slice ends where a line does. */
+	slice = max_t(u64, round_down(ROUND / max(requests, 1U), PMOF_LINE_SIZE), MIN_SLICE);
+	start_fenced(w);
+	list_for_each_entry_safe(req, next, &w->pending, entry) {
+		if (pmof_session_ending(req->queue->session)) {
+			drop(w, req);
+			continue;
+		}
+		count_fence(w, req->queue->session);
+		if (req->flush->work(req, slice, &w->wb)) {
+			list_move_tail(&req->entry,
+				       req->flush->set_pf && !req->status ? commits : done);
+			w->nr_pending--;
+		}
+		cond_resched();
+	}
+	finish_fenced(w);
+	trace_pmof_srv_flush(w->index, requests, requests - w->nr_pending, w->wb.lines);
+}
+
+/* Phase 2, for those whose data were made durable. */
+static void commit(struct pmof_flush_worker *w, struct list_head *commits)
+{
+	struct pmof_srv_req *req;
+	unsigned int requests = 0;
+
+	start_fenced(w);
+	list_for_each_entry(req, commits, entry) {
+		count_fence(w, req->queue->session);
+		if (!req->status)
+			req->flush->set_pf(req, &w->wb);
+		requests++;
+	}
+	finish_fenced(w);
+	trace_pmof_srv_flush(w->index, requests, requests, w->wb.lines);
+}
+
+void pmof_flush_round(struct pmof_flush_worker *w)
+{
+	LIST_HEAD(commits);
+	LIST_HEAD(done);
+
+	work(w, &done, &commits);
+	flush_devices(&done);
+	flush_devices(&commits);
+	answer(w, &done);
+	if (list_empty(&commits))
+		return;
+	commit(w, &commits);
+	flush_devices(&commits);
+	answer(w, &commits);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Committed objects (object.h) at the server: PREPARE, REVALIDATE, COMMIT and
+ * PUTs that commit.
+ *
+ * A trailer changes by compare and exchange of the whole word: requests for
+ * one object may be with two workers, and a flag must never land in the trailer
+ * of another generation than it was meant for.  A reader over RDMA sees the
+ * word before or after, whatever part of it he reads at a time.
+ */
+#include "flush.h"
+#include "object.h"
+
+static __le64 *trailer_at(const struct pmof_srv_req *req, u64 offset)
+{
+	return req->queue->session->ns->addr + offset;
+}
+
+static u64 read_trailer(const __le64 *t)
+{
+	return le64_to_cpu(READ_ONCE(*t));
+}
+
+/* True if the trailer was @old; it is @new now. */
+static bool replace(__le64 *t, u64 old, u64 new)
+{
+	__le64 expected = cpu_to_le64(old);
+
+	return cmpxchg(t, expected, cpu_to_le64(new)) == expected;
+}
+
+static void write_back(struct pmof_srv_req *req, struct pmof_write_backs *wb, u64 trailer)
+{
+	pmof_write_backs_add(wb, req->queue->session, trailer, PMOF_TRAILER_SIZE);
+}
+
+/* --- PREPARE ---------------------------------------------------------------------- */
+
+/* Fails only where somebody else has changed the trailer meanwhile. */
+static u64 next_generation(__le64 *t)
+{
+	u64 old, new;
+
+	do {
+		old = read_trailer(t);
+		new = pmof_trailer_next(old);
+	} while (!replace(t, old, new));
+	return pmof_trailer_generation(new);
+}
+
+static bool work_prepare(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
+{
+	struct pmof_objects_args *a = &req->objects;
+	u32 i;
+
+	for (i = 0; i < a->count; i++) {
+		a->generation[i] = next_generation(trailer_at(req, a->trailer[i]));
+		write_back(req, wb, a->trailer[i]);
+	}
+	return true;
+}
+
+static u32 reply_objects(struct pmof_srv_req *req, enum pmof_server_stat stat)
+{
+	struct pmof_objects_args *a = &req->objects;
+
+	pmof_session_stat(req->queue->session, stat, a->count);
+	return pmof_put_objects_reply(req->reply, req->opcode, req->tag, a->generation, a->count);
+}
+
+static u32 reply_prepare(struct pmof_srv_req *req)
+{
+	return reply_objects(req, PMOF_SRV_PREPARES);
+}
+
+const struct pmof_flush_ops pmof_flush_prepare = {
+	.work	= work_prepare,
+	.reply	= reply_prepare,
+};
+
+/* --- REVALIDATE -------------------------------------------------------------------- */
+
+/* PF may be in the cache only: VF must not be seen before it is durable. */
+static bool work_revalidate(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
+{
+	struct pmof_objects_args *a = &req->objects;
+	u64 word;
+	u32 i;
+
+	for (i = 0; i < a->count; i++) {
+		word = read_trailer(trailer_at(req, a->trailer[i]));
+		a->generation[i] = 0;
+		if (!pmof_trailer_recoverable(word))
+			continue;
+		a->generation[i] = pmof_trailer_generation(word);
+		write_back(req, wb, a->trailer[i]);
+	}
+	return true;
+}
+
+/* False if the object is no longer the one whose PF was made durable. */
+static bool revalidate(__le64 *t, u64 generation)
+{
+	u64 committed = pmof_trailer_committed(generation);
+	u64 word = read_trailer(t);
+
+	if (!pmof_trailer_recoverable(word) || pmof_trailer_generation(word) != generation)
+		return false;
+	/* Somebody else may have been faster. */
+	return word == committed || replace(t, word, committed) || read_trailer(t) == committed;
+}
+
+static void set_vf_revalidate(struct pmof_srv_req *req)
+{
+	struct pmof_objects_args *a = &req->objects;
+	u32 i;
+
+	for (i = 0; i < a->count; i++)
+		if (a->generation[i] &&
+		    !revalidate(trailer_at(req, a->trailer[i]), a->generation[i]))
+			a->generation[i] = 0;
+}
+
+static u32 reply_revalidate(struct pmof_srv_req *req)
+{
+	return reply_objects(req, PMOF_SRV_REVALIDATES);
+}
+
+const struct pmof_flush_ops pmof_flush_revalidate = {
+	.work	= work_revalidate,
+	.set_vf	= set_vf_revalidate,
+	.reply	= reply_revalidate,
+};
+
+/* --- commits ------------------------------------------------------------------------ */
+
+/* Nothing may be written into an object that is not prepared for it. */
+static bool work_put_commit(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
+{
+	const struct pmof_put *p = &req->put.put;
+
+	if (read_trailer(trailer_at(req, p->trailer)) != pmof_trailer_prepared(p->generation)) {
+		req->status = PMOF_SC_STALE;
+		return true;
+	}
+	return pmof_flush_copy(req, wb);
+}
+
+/* The data came by RDMA before the message. */
+static bool work_commit(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
+{
+	struct pmof_range *r = &req->put.put.range;
+
+	pmof_flush_slice(req, r, left, wb);
+	return !r->length;
+}
+
+/*
+ * The data are durable.  Check and store are one step: a PREPARE that another
+ * worker handles comes before both or after both.
+ */
+static void set_pf(struct pmof_srv_req *req, struct pmof_write_backs *wb)
+{
+	const struct pmof_put *p = &req->put.put;
+
+	if (replace(trailer_at(req, p->trailer), pmof_trailer_prepared(p->generation),
+		    pmof_trailer_persistent(p->generation)))
+		write_back(req, wb, p->trailer);
+	else
+		req->status = PMOF_SC_STALE;
+}
+
+/* PF is durable.  If the trailer has changed, VF would be another object's. */
+static void set_vf(struct pmof_srv_req *req)
+{
+	const struct pmof_put *p = &req->put.put;
+
+	replace(trailer_at(req, p->trailer), pmof_trailer_persistent(p->generation),
+		pmof_trailer_committed(p->generation));
+}
+
+static u32 reply_commit(struct pmof_srv_req *req)
+{
+	struct pmof_session *s = req->queue->session;
+
+	if (req->opcode == PMOF_MSG_PUT)
+		pmof_session_stat(s, PMOF_SRV_PUTS, 1);
+	pmof_session_stat(s, PMOF_SRV_COMMITS, 1);
+	return pmof_rpc_fill_status(req, PMOF_SC_OK);
+}
+
+const struct pmof_flush_ops pmof_flush_put_commit = {
+	.work	= work_put_commit,
+	.set_pf	= set_pf,
+	.set_vf	= set_vf,
+	.reply	= reply_commit,
+};
+
+const struct pmof_flush_ops pmof_flush_commit = {
+	.work	= work_commit,
+	.set_pf	= set_pf,
+	.set_vf	= set_vf,
+	.reply	= reply_commit,
+};
