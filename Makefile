@@ -44,8 +44,9 @@ include tests/build.mk
 # --- kernel modules ----------------------------------------------------------
 # Each kernel has a build tree of its own, made of links to the sources.
 
-modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel
-	$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(if $(V),V=1) $(MODFLAGS)
+modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel; LAB_RXE=1: for the lab's soft-RoCE
+	$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(if $(V),V=1) \
+		$(if $(LAB_RXE),LAB_RXE=1) $(MODFLAGS)
 
 user: $(USER_TARGETS) ## build libpmof, the pmof command and the man pages
 

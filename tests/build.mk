@@ -21,7 +21,7 @@ TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
 UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c kmod/client/options.c \
-	tools/parse.c tools/bench_stats.c
+	kmod/client/method.c kmod/client/auto_table.c tools/parse.c tools/bench_stats.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -51,11 +51,18 @@ $(VM_PROGRAMS): $(TEST_BUILD)/vm/%: tests/vm/%.c tests/build.mk | $(KSELFTEST)
 OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
 $(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 
-# The hostile client speaks the wire protocol by itself.
-$(TEST_BUILD)/vm/hostile: VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c
-$(TEST_BUILD)/vm/hostile: VM_LIBS := -lrdmacm -libverbs
-$(TEST_BUILD)/vm/hostile: TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
-$(TEST_BUILD)/vm/hostile: tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c kmod/common/wire.h
+# The hostile clients speak the wire protocol by themselves.
+HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put)
+$(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c
+$(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
+$(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
+$(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
+	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
+
+# Benchmarks, which run there too.
+$(TEST_BUILD)/bench/kalia: tests/bench/kalia.c tests/vm/vm.h tests/build.mk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) -O2 -o $@ $< -lpthread
 
 include tests/crash/build.mk
 
@@ -121,6 +128,9 @@ check-mutants: ## prove that the unit tests notice mistakes
 check-vm-mutants: ## prove that the VM suites notice mistakes (a minute or two each)
 	@BUILD="$(BUILD)" tests/vm/mutate
 
+bench-kalia: ## figures 2 and 3 of Kalia et al.: counts and ratios, with a plot
+	@BUILD="$(BUILD)" tests/bench/kalia
+
 lint: ## run the checkers on everything; exit non-zero on any finding
 	@BUILD="$(BUILD)" scripts/lint
 
@@ -130,4 +140,4 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: crash-selftest check-crash-plugin trace-plugin print-trace-plugin tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants lint demo
+.PHONY: tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants bench-kalia lint demo

@@ -15,6 +15,9 @@
 
 #include "uapi/pmof.h"
 
+#include "auto_table.h"
+#include "method.h"
+#include "object.h"
 #include "options.h"
 #include "queue.h"
 #include "range.h"
@@ -22,6 +25,7 @@
 
 #define PMOF_BOUNCE_SIZE	4096	/* up to this an operation is copied, above it pinned */
 #define PMOF_SLOT_PAGES		32	/* pages of one RDMA work request */
+#define PMOF_SLOT_WR		3	/* work requests of one slot, without a method's own */
 #define PMOF_WINDOW_PAGES	2048	/* pages that one operation pins at a time */
 #define PMOF_IO_TIMEOUT_MS	30000	/* an operation that takes longer ends the connection */
 #define PMOF_CM_TIMEOUT_MS	15000	/* each step of connecting */
@@ -33,6 +37,8 @@ enum pmof_client_stat {
 	PMOF_STAT_WR_SEND,
 	PMOF_STAT_WR_CAS,
 	PMOF_STAT_WR_FETCH_ADD,
+	PMOF_STAT_WR_FLUSH,
+	PMOF_STAT_WR_ATOMIC_WRITE,
 	PMOF_STAT_WR_RECV,	/* messages received */
 	PMOF_STAT_ROUND_TRIPS,	/* times that an operation waited for the server */
 	PMOF_STAT_COMPLETIONS,	/* work completions handled */
@@ -40,6 +46,10 @@ enum pmof_client_stat {
 	PMOF_STAT_GETS,
 	PMOF_STAT_PERSISTS,
 	PMOF_STAT_ATOMICS,
+	PMOF_STAT_PREPARES,
+	PMOF_STAT_REVALIDATES,
+	PMOF_STAT_COMMITS,	/* puts with PMOF_F_COMMIT, counted in puts too */
+	PMOF_STAT_VALID_GETS,	/* gets with PMOF_F_VALID, counted in gets too */
 	PMOF_STAT_BYTES_PUT,
 	PMOF_STAT_BYTES_GOT,
 	PMOF_STAT_ERRORS,
@@ -56,7 +66,15 @@ enum pmof_state {
 	PMOF_NR_STATES
 };
 
+/* The largest message that a slot sends, without data that lie elsewhere. */
+#define PMOF_SLOT_MSG_SIZE						\
+	(sizeof(struct pmof_wire_objects) + PMOF_MAX_OBJECTS * sizeof(__le64))
+
+static_assert(PMOF_SLOT_MSG_SIZE >= sizeof(struct pmof_wire_put), "any message fits");
+static_assert(PMOF_BOUNCE_SIZE >= PMOF_MAX_OBJECTS * sizeof(u64), "any reply's words fit");
+
 struct pmof_conn;
+struct pmof_persist_ops;
 struct pmof_req;
 struct pmof_slot;
 
@@ -81,6 +99,10 @@ struct pmof_slot {
 	u16 tag;
 	bool keep;		/* the issuer frees the slot, not slot_finish() */
 	bool atomic;		/* the old value lies in the bounce buffer */
+	u8 awaits;		/* opcode of the message whose reply it waits for */
+	u8 nr_trailers;		/* READ into @trailers: 0, 1 or 2 */
+	u16 nr_objects;		/* of a PREPARE or REVALIDATE, else 0 */
+	struct pmof_req *objects;	/* @nr_objects requests, from which they come */
 	s64 clean_to;		/* dirty mark: put_seq when it was posted, or -1 */
 	int status;
 	atomic_t pending;	/* completion of the last work request, reply */
@@ -89,6 +111,7 @@ struct pmof_slot {
 	struct ib_cqe err_cqe;	/* the ones before it: complete only on error */
 	struct pmof_buf bounce;
 	struct pmof_buf msg;
+	struct pmof_buf trailers;
 	enum dma_data_direction sg_dir;
 	int sg_nents;		/* 0: nothing mapped */
 	int nr_sge;
@@ -136,20 +159,48 @@ struct pmof_admin {
 /**
  * struct pmof_persist_ops - a persist method
  * @method: enum pmof_method
- * @post_durable: posts @first (built for @slot, not linked) and behind it on
- *	the same queue what makes @range durable, as one chain
+ * @max_wr: work requests that it posts with one slot
+ * @each_piece: what makes a put durable is posted with each piece, not once
+ *	behind all pieces of a window
+ * @posts: whether this end can use it; NULL: always
+ * @pick: the method for a put of @bytes; NULL: this one
+ * @post_durable: posts @first (built for @slot, not linked: the put's last
+ *	WRITE, or the atomic) and behind it on the same queue, as one chain, what
+ *	makes @range durable.  It may send the WRITE's data in another way
+ * @post_commit: the same for the last of an object's data; may set PF and VF
+ *	too, and req->committed
+ * @finish_commit: sets PF and VF where post_commit has not; what is posted may
+ *	still be under way on return.  Sleeps
  * @persist: makes the puts that completed before the call and lie in @range
  *	durable; on @q where it needs one.  Sleeps.  Returns 0 or -errno
  */
 struct pmof_persist_ops {
 	enum pmof_method method;
+	unsigned int max_wr;
+	bool each_piece;
+	bool (*posts)(const struct pmof_conn *conn);
+	const struct pmof_persist_ops *(*pick)(struct pmof_conn *conn, u64 bytes);
 	void (*post_durable)(struct pmof_slot *slot, struct ib_send_wr *first,
 			     const struct pmof_range *range);
+	void (*post_commit)(struct pmof_slot *slot, struct ib_send_wr *first,
+			    const struct pmof_range *range);
+	int (*finish_commit)(struct pmof_req *req);
 	int (*persist)(struct pmof_queue *q, const struct pmof_range *range);
 };
 
+extern const struct pmof_persist_ops pmof_persist_auto;
 extern const struct pmof_persist_ops pmof_persist_read;
 extern const struct pmof_persist_ops pmof_persist_assist;
+extern const struct pmof_persist_ops pmof_persist_rpc;
+extern const struct pmof_persist_ops pmof_persist_flush;
+
+#define PMOF_SEND_SGE	3
+
+/* A message, with room for the data of a put behind it. */
+struct pmof_send {
+	struct ib_send_wr wr;
+	struct ib_sge sge[PMOF_SEND_SGE];
+};
 
 /**
  * struct pmof_conn - a connection and its device
@@ -187,7 +238,10 @@ struct pmof_conn {
 	struct pmof_login_reply login;
 	struct pmof_layout layout;
 	struct pmof_segment_desc *seg;
-	const struct pmof_persist_ops *persist;
+	u32 usable;			/* persist methods, bit n is enum pmof_method n */
+	const struct pmof_persist_ops *persist;	/* chosen at connect */
+	struct mutex auto_lock;		/* who replaces auto_table */
+	struct pmof_auto_table __rcu *auto_table;
 	struct pmof_stats __percpu *stats;
 };
 
@@ -200,9 +254,13 @@ struct pmof_req {
 	u64 addr;
 	u64 compare;
 	u64 operand;
-	u64 old;
+	u64 old;			/* out: word, or generation */
 
 	struct pmof_queue *q;
+	const struct pmof_persist_ops *persist;	/* of a durable put or atomic */
+	unsigned int group;		/* PREPARE, REVALIDATE: requests in one go, from this */
+	struct pmof_req *leader;	/* the first of its group, if it is not that */
+	bool committed;			/* PF and VF are set by what has been posted */
 	bool fence;			/* its first work request carries IB_SEND_FENCE */
 	bool pipelined;			/* others are issued before it is waited for */
 	bool posted;			/* at least one slot since the last wait */
@@ -217,7 +275,7 @@ struct pmof_req {
 
 /* conn.c */
 extern struct workqueue_struct *pmof_wq;
-int pmof_conn_create(const struct pmof_options *opt);
+int pmof_conn_create(const struct pmof_options *opt, const char **why);
 void pmof_conn_lost(struct pmof_conn *conn);
 int pmof_conn_remove(struct pmof_conn *conn);
 void pmof_conn_teardown(struct pmof_conn *conn);
@@ -293,11 +351,16 @@ int pmof_slot_use_pages(struct pmof_slot *slot, struct page **pages, u32 first_o
 			enum dma_data_direction dir);
 void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events);
 void pmof_slot_event(struct pmof_slot *slot);
-void pmof_slot_reply(struct pmof_queue *q, u16 tag, int status);
+struct pmof_slot *pmof_slot_take_reply(struct pmof_queue *q, u16 tag);
+
+/* message.c */
+void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size_t len);
+void pmof_message_rx(struct pmof_rx *rx, u32 len);
 
 /* request.c */
 int pmof_req_check(struct pmof_conn *conn, const struct pmof_req *req);
 void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q);
+u64 pmof_req_bytes(const struct pmof_req *req);
 int pmof_req_issue(struct pmof_req *req);
 int pmof_req_wait(struct pmof_req *req);
 int pmof_req_finish(struct pmof_req *req);
@@ -310,6 +373,7 @@ void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, 
 
 /* transfer.c */
 int pmof_transfer(struct pmof_req *req);
+bool pmof_transfer_one_piece(const struct pmof_req *req);
 int pmof_transfer_atomic(struct pmof_req *req);
 void pmof_transfer_unpin(struct pmof_req *req);
 void pmof_transfer_end(struct pmof_req *req);
@@ -317,10 +381,23 @@ int pmof_transfer_deliver(struct pmof_req *req);
 void pmof_rdma_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, enum ib_wr_opcode opcode,
 		       u64 offset);
 
+/* object.c */
+static inline bool pmof_req_is_object(const struct pmof_req *req)
+{
+	return req->opcode == PMOF_OP_PREPARE || req->opcode == PMOF_OP_REVALIDATE;
+}
+
+int pmof_objects_issue(struct pmof_req *req);
+void pmof_objects_done(struct pmof_slot *slot);
+void pmof_valid_post(struct pmof_slot *slot, struct ib_rdma_wr *data);
+int pmof_valid_get(struct pmof_req *req);
+int pmof_trailers_done(struct pmof_slot *slot);
+
 /* persist.c */
-const struct pmof_persist_ops *pmof_persist_choose(u32 offered, u16 wanted);
-u32 pmof_persist_usable(u32 offered);
-const char *pmof_method_name(unsigned int method);
+const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn);
+const struct pmof_persist_ops *pmof_persist_ops(unsigned int method);
+unsigned int pmof_persist_max_wr(const struct pmof_conn *conn);
+struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q);
 int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
 
@@ -330,14 +407,39 @@ static inline s64 pmof_queue_put_seq(struct pmof_queue *q)
 	return atomic64_read(&q->put_seq);
 }
 
-/* persist_read.c */
-void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct ib_sge *sge,
-			  u64 offset);
-
 static inline bool pmof_queue_dirty(struct pmof_queue *q)
 {
 	return atomic64_read(&q->put_seq) != atomic64_read(&q->clean_seq);
 }
+
+/* What a PUT or COMMIT message says about a put with PMOF_F_COMMIT. */
+static inline struct pmof_put pmof_req_commit(const struct pmof_req *req,
+					      const struct pmof_range *range)
+{
+	return (struct pmof_put) {
+		.range		= *range,
+		.commit		= true,
+		.trailer	= pmof_object_trailer(req->offset, req->length),
+		.generation	= req->operand,
+	};
+}
+
+/* persist_read.c */
+void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct ib_sge *sge,
+			  u64 offset);
+
+/* persist_assist.c: also where rpc does not fit */
+void pmof_assist_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
+			      const struct pmof_range *range);
+void pmof_assist_post_commit(struct pmof_slot *slot, struct ib_send_wr *first,
+			     const struct pmof_range *range);
+int pmof_assist_persist(struct pmof_queue *q, const struct pmof_range *range);
+
+/* persist_auto.c */
+int pmof_auto_init(struct pmof_conn *conn);
+void pmof_auto_free(struct pmof_conn *conn);
+int pmof_auto_set(struct pmof_conn *conn, const char *text);
+void pmof_auto_get(struct pmof_conn *conn, struct pmof_auto_table *table);
 
 /* chardev.c, ioctl.c */
 int pmof_chardev_init(void);

@@ -127,6 +127,7 @@ static void conn_release(struct device *dev)
 	kvfree(conn->seg);
 	percpu_ref_exit(&conn->io_ref);
 	free_percpu(conn->stats);
+	pmof_auto_free(conn);
 	if (conn->instance >= 0)
 		ida_free(&instance_ida, conn->instance);
 	if (conn->net)
@@ -145,6 +146,7 @@ static int conn_init_fields(struct pmof_conn *conn, const struct pmof_options *o
 		strscpy(conn->opt.id, "client", sizeof(conn->opt.id));
 	generate_random_uuid(conn->uuid);
 	spin_lock_init(&conn->state_lock);
+	mutex_init(&conn->auto_lock);
 	INIT_LIST_HEAD(&conn->entry);
 	INIT_WORK(&conn->teardown, teardown_work);
 	INIT_WORK(&conn->remove, remove_work);
@@ -210,20 +212,19 @@ static int conn_open_queues(struct pmof_conn *conn)
 }
 
 /* What was asked for must be offered: nothing else is used in its place. */
-static int conn_choose_persist(struct pmof_conn *conn)
+static int conn_choose_persist(struct pmof_conn *conn, const char **why)
 {
 	if (!(conn->login.flags & PMOF_LOGIN_R_DURABLE))
 		pr_warn("%s: acknowledgements are NOT durable: the server exports it with allow_volatile\n",
 			conn->opt.name);
-	conn->persist = pmof_persist_choose(conn->login.methods, conn->opt.method);
+	conn->persist = pmof_persist_choose(conn);
 	if (conn->persist)
-		return 0;
-	pr_warn("%s: the server does not offer persist method %s (domain and placement decide)\n",
-		conn->opt.name, pmof_method_name(conn->opt.method));
+		return pmof_auto_init(conn);
+	*why = pmof_method_refusal(conn->opt.method, &conn->login);
 	return -EOPNOTSUPP;
 }
 
-static int conn_open(struct pmof_conn *conn)
+static int conn_open(struct pmof_conn *conn, const char **why)
 {
 	int rc;
 
@@ -237,7 +238,7 @@ static int conn_open(struct pmof_conn *conn)
 		conn->login.flags |= PMOF_LOGIN_R_READ_ONLY;
 	if (conn->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
 		conn->login.features &= ~PMOF_FEAT_ATOMICS;
-	rc = conn_choose_persist(conn);
+	rc = conn_choose_persist(conn, why);
 	if (!rc)
 		rc = pmof_layout_init(&conn->layout, conn->login.ns_size,
 				      conn->login.segment_size);
@@ -273,12 +274,13 @@ del_device:
 /**
  * pmof_conn_create - connect to a namespace and make its device
  * @opt: checked options
+ * @why: on error: what is wrong, a constant string, or NULL where the errno says it
  *
  * Return: the instance number, or a negative errno with nothing left behind.
  * The connection belongs to its registration; pmof_conn_remove() ends it.
  * Sleeps, for a bounded time.
  */
-int pmof_conn_create(const struct pmof_options *opt)
+int pmof_conn_create(const struct pmof_options *opt, const char **why)
 {
 	struct pmof_conn *conn;
 	int rc, instance;
@@ -291,7 +293,7 @@ int pmof_conn_create(const struct pmof_options *opt)
 		return PTR_ERR(conn);
 	}
 	instance = conn->instance;
-	rc = conn_open(conn);
+	rc = conn_open(conn, why);
 	if (!rc && !pmof_conn_to(conn, PMOF_LIVE))
 		rc = -ECONNRESET;
 	if (rc)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /dev/pmof-control: write options, read back the instance. */
+/* /dev/pmof-control: write options, read back the instance, or why there is none. */
 #define pr_fmt(fmt) "pmof-client: " fmt
 
 #include <linux/fs.h>
@@ -14,8 +14,9 @@
 
 /* One open file. */
 struct control {
-	struct mutex lock;	/* protects instance */
+	struct mutex lock;	/* protects all below */
 	int instance;		/* of the connection that it made, or -1 */
+	const char *why;	/* the last connect failed, if that is known */
 };
 
 static int control_open(struct inode *inode, struct file *file)
@@ -39,17 +40,17 @@ static int control_release(struct inode *inode, struct file *file)
 static int control_connect(struct control *c, char *buf)
 {
 	struct pmof_options opt;
-	const char *why;
 	int rc;
 
-	rc = pmof_options_parse(buf, &opt, &why);
-	if (rc) {
-		pr_info("connect: %s\n", why);
+	c->why = NULL;
+	rc = pmof_options_parse(buf, &opt, &c->why);
+	if (!rc)
+		rc = pmof_conn_create(&opt, &c->why);
+	if (rc < 0) {
+		if (c->why)
+			pr_info("connect: %s\n", c->why);
 		return rc;
 	}
-	rc = pmof_conn_create(&opt);
-	if (rc < 0)
-		return rc;
 	c->instance = rc;
 	return 0;
 }
@@ -78,12 +79,14 @@ static ssize_t control_write(struct file *file, const char __user *ubuf, size_t 
 static ssize_t control_read(struct file *file, char __user *ubuf, size_t len, loff_t *pos)
 {
 	struct control *c = file->private_data;
-	char answer[32];
-	int n;
+	char answer[256];
+	int n = -ENODATA;
 
 	mutex_lock(&c->lock);
-	n = c->instance < 0 ? -ENODATA :
-		scnprintf(answer, sizeof(answer), "instance=%d\n", c->instance);
+	if (c->instance >= 0)
+		n = scnprintf(answer, sizeof(answer), "instance=%d\n", c->instance);
+	else if (c->why)
+		n = scnprintf(answer, sizeof(answer), "error=%s\n", c->why);
 	mutex_unlock(&c->lock);
 	return n < 0 ? n : simple_read_from_buffer(ubuf, len, pos, answer, n);
 }

@@ -6,14 +6,10 @@
 
 #include "client.h"
 
-/* A reply: hands its status to the slot that it names, and posts the buffer again. */
 static void queue_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct pmof_rx *rx = pmof_wc_rx(wc);
 	struct pmof_queue *q = container_of(rx->qp, struct pmof_queue, qp);
-	const struct pmof_wire_hdr *h = rx->buf.data;
-	int status;
-	u16 tag;
 
 	if (wc->status != IB_WC_SUCCESS) {
 		pmof_conn_lost(q->conn);
@@ -21,20 +17,18 @@ static void queue_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	pmof_stat_inc(q->conn->stats, PMOF_STAT_WR_RECV);
 	pmof_stat_inc(q->conn->stats, PMOF_STAT_COMPLETIONS);
-	pmof_buf_for_cpu(&rx->buf, rx->qp->dev, wc->byte_len);
-	status = pmof_get_reply_hdr(h, wc->byte_len, PMOF_MSG_PERSIST, sizeof(*h));
-	if (status == PMOF_SC_INVALID) {
-		pmof_conn_lost(q->conn);
-		return;
-	}
-	tag = le16_to_cpu(h->tag);
-	/* Posted before the slot is free again: a slot in use always has a receive. */
-	if (pmof_rx_post(rx))
-		pmof_conn_lost(q->conn);
-	if (status)
-		pr_warn_ratelimited("%s: persist failed: %s\n", q->conn->opt.name,
-				    pmof_status_str(status));
-	pmof_slot_reply(q, tag, status ? -EIO : 0);
+	pmof_message_rx(rx, wc->byte_len);
+}
+
+/* As many requests as the device has room for. */
+static u16 queue_depth(struct pmof_conn *conn, unsigned int max_wr)
+{
+	const struct ib_device_attr *attrs = &conn->ibdev->attrs;
+	/* See pmof_qp_create() for what is added: the drain's own. */
+	int depth = min((attrs->max_qp_wr - 1) / (int)max_wr,
+			(attrs->max_cqe - 2) / (int)(max_wr + 1));
+
+	return clamp(depth, 1, (int)conn->opt.depth);
 }
 
 static int queue_create_qp(struct pmof_queue *q)
@@ -42,7 +36,7 @@ static int queue_create_qp(struct pmof_queue *q)
 	struct pmof_conn *conn = q->conn;
 	struct pmof_qp_config cfg = {
 		.pd		= conn->pd,
-		.max_send_wr	= 2 * q->depth,		/* a slot posts at most two */
+		.max_send_wr	= q->depth * pmof_persist_max_wr(conn),
 		.nr_rx		= q->depth,
 		.rx_size	= PMOF_IO_REPLY_SIZE,
 		.max_send_sge	= PMOF_SLOT_PAGES,
@@ -67,7 +61,7 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 
 	q->conn = conn;
 	q->id = id;
-	q->depth = conn->opt.depth;
+	q->depth = queue_depth(conn, pmof_persist_max_wr(conn));
 	atomic64_set(&q->put_seq, 0);
 	atomic64_set(&q->clean_seq, 0);
 	rc = pmof_cm_resolve(&q->cm, conn);
@@ -93,15 +87,20 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
  */
 void pmof_queue_abort(struct pmof_queue *q)
 {
+	struct pmof_slot *slot;
 	u16 tag;
 
 	if (!q->qp.ib)
 		return;
 	rdma_disconnect(q->cm.id);
 	pmof_qp_drain(&q->qp);
-	for (tag = 0; q->slots && tag < q->depth; tag++)
-		if (test_bit(PMOF_SLOT_REPLY, &q->slots[tag].flags))
-			pmof_slot_reply(q, tag, -EIO);
+	for (tag = 0; q->slots && tag < q->depth; tag++) {
+		slot = pmof_slot_take_reply(q, tag);
+		if (!slot)
+			continue;
+		slot->status = -EIO;
+		pmof_slot_event(slot);
+	}
 }
 
 /* Teardown, phase two: io_ref is gone, so no slot is with the HCA. */

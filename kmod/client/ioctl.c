@@ -8,7 +8,8 @@
 
 /* The sizes of the first version: what a caller must bring at least. */
 #define INFO_V1		offsetofend(struct pmof_info, name)
-#define RW_V1		offsetofend(struct pmof_rw, addr)
+#define RW_V1		offsetofend(struct pmof_rw, generation)
+#define OBJECT_V1	offsetofend(struct pmof_object, generation)
 #define PERSIST_V1	offsetofend(struct pmof_persist, length)
 #define ATOMIC_V1	offsetofend(struct pmof_atomic, old)
 #define SUBMIT_V1	offsetofend(struct pmof_submit, reserved)
@@ -17,6 +18,7 @@
 union ioctl_arg {
 	struct pmof_info info;
 	struct pmof_rw rw;
+	struct pmof_object object;
 	struct pmof_persist persist;
 	struct pmof_atomic atomic;
 	struct pmof_submit submit;
@@ -38,6 +40,8 @@ static u32 info_flags(const struct pmof_conn *conn)
 		flags |= PMOF_INFO_READ_ONLY;
 	if (conn->login.flags & PMOF_LOGIN_R_DURABLE)
 		flags |= PMOF_INFO_DURABLE;
+	if (conn->login.flags & PMOF_LOGIN_R_ASSERTED)
+		flags |= PMOF_INFO_ASSERTED;
 	return flags;
 }
 
@@ -53,7 +57,7 @@ static int ioctl_get_info(struct pmof_conn *conn, u16 opcode, union ioctl_arg *a
 		.segment_size	= conn->login.segment_size,
 		.generation	= conn->login.generation,
 		.features	= conn->login.features & PMOF_FEAT_ATOMICS,
-		.methods	= pmof_persist_usable(conn->login.methods),
+		.methods	= conn->usable,
 		.method		= conn->persist->method,
 		.domain		= conn->login.domain,
 		.placement	= conn->login.placement,
@@ -71,15 +75,44 @@ static int ioctl_get_info(struct pmof_conn *conn, u16 opcode, union ioctl_arg *a
 
 static int ioctl_rw(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg, void __user *uarg)
 {
+	struct pmof_rw __user *u = uarg;
+	/* With VALID it is an output, and looked at no more than others are. */
+	bool valid = opcode == PMOF_OP_GET && arg->rw.flags & PMOF_F_VALID;
+	struct pmof_req req = {
+		.opcode		= opcode,
+		.flags		= arg->rw.flags,
+		.offset		= arg->rw.offset,
+		.length		= arg->rw.length,
+		.addr		= arg->rw.addr,
+		.operand	= valid ? 0 : arg->rw.generation,
+	};
+	int rc;
+
+	rc = pmof_req_run(conn, &req);
+	if (rc || !valid)
+		return rc;
+	return put_user(req.old, &u->generation) ? -EFAULT : 0;
+}
+
+static int ioctl_object(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg,
+			void __user *uarg)
+{
+	struct pmof_object __user *u = uarg;
 	struct pmof_req req = {
 		.opcode	= opcode,
-		.flags	= arg->rw.flags,
-		.offset	= arg->rw.offset,
-		.length	= arg->rw.length,
-		.addr	= arg->rw.addr,
+		.flags	= arg->object.flags,
+		.offset	= arg->object.offset,
+		.length	= arg->object.length,
 	};
+	int rc;
 
-	return pmof_req_run(conn, &req);
+	/* What was prepared cannot be taken back: find a bad pointer before it. */
+	if (put_user(arg->object.generation, &u->generation))
+		return -EFAULT;
+	rc = pmof_req_run(conn, &req);
+	if (rc)
+		return rc;
+	return put_user(req.old, &u->generation) ? -EFAULT : 0;
 }
 
 static int ioctl_persist(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg,
@@ -157,6 +190,20 @@ static int submit_fetch(struct pmof_conn *conn, const struct pmof_submit *s, u32
 	return 0;
 }
 
+/* Whether the operation answers in @old. */
+static bool answers(const struct pmof_req *req)
+{
+	switch (req->opcode) {
+	case PMOF_OP_CAS:
+	case PMOF_OP_FETCH_ADD:
+	case PMOF_OP_PREPARE:
+	case PMOF_OP_REVALIDATE:
+		return true;
+	default:
+		return req->flags & PMOF_F_VALID;
+	}
+}
+
 static int submit_store(const struct pmof_submit *s, u32 usize, const struct pmof_req *req,
 			const int *result)
 {
@@ -167,28 +214,39 @@ static int submit_store(const struct pmof_submit *s, u32 usize, const struct pmo
 	/* Past a failure too: the others' results shall arrive. */
 	for (i = 0; i < s->nr_ops; i++, p += usize) {
 		struct pmof_op __user *op = (struct pmof_op __user *)p;
-		bool atomic = req[i].opcode == PMOF_OP_CAS || req[i].opcode == PMOF_OP_FETCH_ADD;
 
 		if (put_user(result[i], &op->result))
 			rc = -EFAULT;
-		if (atomic && !result[i] && put_user(req[i].old, &op->old))
+		if (answers(&req[i]) && !result[i] && put_user(req[i].old, &op->old))
 			rc = -EFAULT;
 	}
 	return rc;
 }
 
-/* The operations' modes, as the single ioctls have them. */
+/* What the file must be open for, as the single ioctls have it. */
+static fmode_t mode_of(const struct pmof_req *req)
+{
+	switch (req->opcode) {
+	case PMOF_OP_PERSIST:
+		return 0;
+	case PMOF_OP_GET:
+		return FMODE_READ;
+	case PMOF_OP_PUT:
+	case PMOF_OP_PREPARE:
+	case PMOF_OP_REVALIDATE:
+		return FMODE_WRITE;
+	default:
+		return FMODE_READ | FMODE_WRITE;
+	}
+}
+
 static int submit_mode_ok(const struct pmof_req *req, u32 nr, fmode_t mode)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++) {
-		bool write = req[i].opcode != PMOF_OP_GET && req[i].opcode != PMOF_OP_PERSIST;
-		bool read = req[i].opcode != PMOF_OP_PUT && req[i].opcode != PMOF_OP_PERSIST;
-
-		if ((write && !(mode & FMODE_WRITE)) || (read && !(mode & FMODE_READ)))
+	for (i = 0; i < nr; i++)
+		if (mode_of(&req[i]) & ~mode)
 			return -EBADF;
-	}
 	return 0;
 }
 
@@ -247,6 +305,10 @@ static const struct ioctl_desc descs[] = {
 					       FMODE_READ | FMODE_WRITE, ioctl_atomic),
 	[_IOC_NR(PMOF_IOC_FETCH_ADD)]	= DESC(PMOF_OP_FETCH_ADD, pmof_atomic, ATOMIC_V1,
 					       FMODE_READ | FMODE_WRITE, ioctl_atomic),
+	[_IOC_NR(PMOF_IOC_PREPARE)]	= DESC(PMOF_OP_PREPARE, pmof_object, OBJECT_V1,
+					       FMODE_WRITE, ioctl_object),
+	[_IOC_NR(PMOF_IOC_REVALIDATE)]	= DESC(PMOF_OP_REVALIDATE, pmof_object, OBJECT_V1,
+					       FMODE_WRITE, ioctl_object),
 	[_IOC_NR(PMOF_IOC_SUBMIT)]	= DESC(0, pmof_submit, SUBMIT_V1, 0, NULL),
 };
 

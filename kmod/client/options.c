@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "method.h"
 #include "options.h"
 #include "../../uapi/pmof.h"
 
@@ -55,14 +56,11 @@ static const char *set_depth(struct pmof_options *o, char *value)
 
 static const char *set_persist(struct pmof_options *o, char *value)
 {
-	if (!strcmp(value, "auto"))
-		o->method = PMOF_METHOD_AUTO;
-	else if (!strcmp(value, "read"))
-		o->method = PMOF_METHOD_READ;
-	else if (!strcmp(value, "assist"))
-		o->method = PMOF_METHOD_ASSIST;
-	else
-		return "persist: auto, read or assist";
+	int method = pmof_method_parse(value);
+
+	if (method < 0)
+		return "persist: auto, read, assist, rpc or flush";
+	o->method = method;
 	return NULL;
 }
 

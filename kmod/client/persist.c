@@ -1,47 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Persist methods: the choice, and the queues' dirty marks that all of them share. */
 #include "client.h"
+#include "compat.h"
 
-/* In the order of preference of "auto": fewer server cycles first. */
 static const struct pmof_persist_ops * const methods[] = {
 	&pmof_persist_read,
 	&pmof_persist_assist,
+	&pmof_persist_rpc,
+#ifdef PMOF_HAVE_FLUSH
+	&pmof_persist_flush,
+#endif
 };
 
-static const char * const method_names[] = {
-	[PMOF_METHOD_AUTO]	= "auto",
-	[PMOF_METHOD_READ]	= "read",
-	[PMOF_METHOD_ASSIST]	= "assist",
-	[PMOF_METHOD_RPC]	= "rpc",
-	[PMOF_METHOD_FLUSH]	= "flush",
-};
-
-const char *pmof_method_name(unsigned int method)
-{
-	return method < ARRAY_SIZE(method_names) ? method_names[method] : "unknown";
-}
-
-/* Of the methods that the server offers, those that this client has. */
-u32 pmof_persist_usable(u32 offered)
+/* Of the methods that the server offers, those that this end has and its HCA can. */
+static u32 persist_usable(const struct pmof_conn *conn)
 {
 	u32 have = 0;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(methods); i++)
-		have |= BIT(methods[i]->method);
-	return offered & have;
+		if (!methods[i]->posts || methods[i]->posts(conn))
+			have |= BIT(methods[i]->method);
+	return conn->login.methods & have;
 }
 
-/* NULL if @wanted (PMOF_METHOD_AUTO: any) is not offered. */
-const struct pmof_persist_ops *pmof_persist_choose(u32 offered, u16 wanted)
+/* NULL if this build does not have it. */
+const struct pmof_persist_ops *pmof_persist_ops(unsigned int method)
 {
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(methods); i++)
-		if ((offered & BIT(methods[i]->method)) &&
-		    (wanted == PMOF_METHOD_AUTO || wanted == methods[i]->method))
+		if (methods[i]->method == method)
 			return methods[i];
 	return NULL;
+}
+
+/* Fills conn->usable; returns what was asked for, or NULL if that is not usable. */
+const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn)
+{
+	u32 wanted = conn->opt.method;
+
+	conn->usable = persist_usable(conn);
+	if (wanted != PMOF_METHOD_AUTO)
+		return conn->usable & BIT(wanted) ? pmof_persist_ops(wanted) : NULL;
+	if (hweight32(conn->usable) > 1)
+		return &pmof_persist_auto;
+	return conn->usable ? pmof_persist_ops(ilog2(conn->usable)) : NULL;
+}
+
+/* Work requests that a slot posts at most. */
+unsigned int pmof_persist_max_wr(const struct pmof_conn *conn)
+{
+	unsigned int most = PMOF_SLOT_WR;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(methods); i++)
+		if (conn->usable & BIT(methods[i]->method))
+			most = max(most, methods[i]->max_wr);
+	return most;
+}
+
+/* A message best goes on a dirty queue: that one then needs no READ. */
+struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q)
+{
+	struct pmof_conn *conn = q->conn;
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_queues && !pmof_queue_dirty(q); i++)
+		if (pmof_queue_dirty(&conn->queues[i]))
+			return &conn->queues[i];
+	return q;
 }
 
 /* Everything posted up to @seq has left the server's HCA. */

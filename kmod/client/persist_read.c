@@ -33,6 +33,52 @@ static void read_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
 	pmof_slot_post(slot, first, 1);
 }
 
+/* Durably writes one flag byte of the request's trailer. */
+static int read_post_flag(struct pmof_req *req, unsigned int byte, u8 value)
+{
+	struct pmof_range flag = { pmof_object_trailer(req->offset, req->length) + byte, 1 };
+	struct pmof_queue *q = req->q;
+	struct pmof_slot *slot;
+	struct ib_rdma_wr wr;
+
+	slot = pmof_slot_get(q, req);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	if (!pmof_post_begin(q->conn)) {
+		pmof_slot_put(slot);
+		return pmof_conn_gone_errno(q->conn);
+	}
+	*(u8 *)slot->msg.data = value;
+	pmof_slot_use_buf(slot, &slot->msg, 1);
+	pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_WRITE, flag.offset);
+	read_post_durable(slot, &wr.wr, &flag);
+	pmof_post_end();
+	return 0;
+}
+
+/*
+ * Three waits: the data, PF, VF.  Bytes, since no RDMA request but the atomics
+ * promises that 8 bytes arrive together.  VF has its READ too: a completed
+ * WRITE may still be in the server's HCA, and who reads the object through
+ * another queue shall find VF once this has returned, and who prepares it anew
+ * shall not have an old VF land on the new trailer.
+ */
+static int read_finish_commit(struct pmof_req *req)
+{
+	int rc;
+
+	/* The data are durable before PF may say so. */
+	rc = pmof_req_wait(req);
+	if (!rc)
+		rc = read_post_flag(req, PMOF_PF_BYTE, PMOF_PF);
+	/* PF is durable before VF: a reader must not trust what recovery would drop. */
+	if (!rc)
+		rc = pmof_req_wait(req);
+	if (!rc)
+		rc = read_post_flag(req, PMOF_VF_BYTE, pmof_vf(req->operand));
+	return rc;
+}
+
 /* One READ covers all that its queue has written, so the range does not matter. */
 static int read_persist(struct pmof_queue *q, const struct pmof_range *range)
 {
@@ -41,6 +87,9 @@ static int read_persist(struct pmof_queue *q, const struct pmof_range *range)
 
 const struct pmof_persist_ops pmof_persist_read = {
 	.method		= PMOF_METHOD_READ,
+	.max_wr		= 2,
 	.post_durable	= read_post_durable,
+	.post_commit	= read_post_durable,
+	.finish_commit	= read_finish_commit,
 	.persist	= read_persist,
 };

@@ -11,33 +11,66 @@ static bool is_atomic(const struct pmof_req *req)
 	return req->opcode == PMOF_OP_CAS || req->opcode == PMOF_OP_FETCH_ADD;
 }
 
+static bool writes(const struct pmof_req *req)
+{
+	return req->opcode == PMOF_OP_PUT || is_atomic(req) || pmof_req_is_object(req);
+}
+
+/* Whether the range must be an object. */
+static bool wants_object(const struct pmof_req *req)
+{
+	return pmof_req_is_object(req) || (req->flags & (PMOF_F_COMMIT | PMOF_F_VALID));
+}
+
+/* The flags that an operation takes; no such operation: none, and -EINVAL later. */
+static u32 known_flags(u16 opcode)
+{
+	switch (opcode) {
+	case PMOF_OP_PUT:
+		return PMOF_F_PERSIST | PMOF_F_COMMIT;
+	case PMOF_OP_GET:
+		return PMOF_F_VALID;
+	case PMOF_OP_CAS:
+	case PMOF_OP_FETCH_ADD:
+		return PMOF_F_PERSIST;
+	default:
+		return 0;
+	}
+}
+
+/* The fields that the opcode has no use for. */
+static bool unused_fields_zero(const struct pmof_req *req)
+{
+	switch (req->opcode) {
+	case PMOF_OP_PUT:
+		return !req->compare && (!req->operand || (req->flags & PMOF_F_COMMIT));
+	case PMOF_OP_GET:
+		return !req->compare && !req->operand;
+	case PMOF_OP_PERSIST:
+	case PMOF_OP_PREPARE:
+	case PMOF_OP_REVALIDATE:
+		return !req->compare && !req->operand && !req->addr;
+	case PMOF_OP_FETCH_ADD:
+		return !req->compare && !req->addr;
+	case PMOF_OP_CAS:
+		return !req->addr;
+	default:
+		return false;
+	}
+}
+
 static int check_shape(const struct pmof_req *req)
 {
-	u32 flags = PMOF_F_PERSIST;
-
-	switch (req->opcode) {
-	case PMOF_OP_GET:
-	case PMOF_OP_PERSIST:
-		flags = 0;
-		fallthrough;
-	case PMOF_OP_PUT:
-		if (req->compare || req->operand)
-			return -EINVAL;
-		break;
-	case PMOF_OP_FETCH_ADD:
-		if (req->compare)
-			return -EINVAL;
-		fallthrough;
-	case PMOF_OP_CAS:
-		if (req->length != sizeof(u64) || req->addr || !IS_ALIGNED(req->offset, 8))
-			return -EINVAL;
-		break;
-	default:
+	if (!unused_fields_zero(req) || req->flags & ~known_flags(req->opcode))
 		return -EINVAL;
-	}
-	if (req->opcode == PMOF_OP_PERSIST && req->addr)
+	if (is_atomic(req) && (req->length != sizeof(u64) || !IS_ALIGNED(req->offset, 8)))
 		return -EINVAL;
-	return req->flags & ~flags ? -EINVAL : 0;
+	if (wants_object(req) && (!IS_ALIGNED(req->offset, 8) || !IS_ALIGNED(req->length, 8) ||
+				  req->length < PMOF_OBJECT_MIN))
+		return -EINVAL;
+	if (req->flags & PMOF_F_COMMIT && !pmof_generation_ok(req->operand))
+		return -EINVAL;
+	return 0;
 }
 
 /**
@@ -49,21 +82,26 @@ static int check_shape(const struct pmof_req *req)
  */
 int pmof_req_check(struct pmof_conn *conn, const struct pmof_req *req)
 {
-	bool writes = req->opcode == PMOF_OP_PUT || is_atomic(req);
 	int rc = check_shape(req);
 
 	if (rc)
 		return rc;
 	if (!pmof_range_ok(req->offset, req->length, conn->login.ns_size))
 		return -ERANGE;
-	if (writes && (conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
+	if (writes(req) && (conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
 		return -EROFS;
 	if (is_atomic(req) && !(conn->login.features & PMOF_FEAT_ATOMICS))
 		return -EOPNOTSUPP;
 	if ((req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET) &&
-	    !access_ok(u64_to_user_ptr(req->addr), req->length))
+	    !access_ok(u64_to_user_ptr(req->addr), pmof_req_bytes(req)))
 		return -EFAULT;
 	return 0;
+}
+
+/* Bytes that a put or get moves: the trailer of a committed put is not the caller's. */
+u64 pmof_req_bytes(const struct pmof_req *req)
+{
+	return req->length - (req->flags & PMOF_F_COMMIT ? PMOF_TRAILER_SIZE : 0);
 }
 
 /* An operation stays on one queue: this CPU's. */
@@ -78,11 +116,38 @@ void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
 	req->fence = false;
 	req->posted = false;
 	req->status = 0;
+	req->group = 1;
+	req->leader = NULL;
+	req->committed = false;
 	req->kept = NULL;
 	req->pages = NULL;
 	req->nr_pages = 0;
 	atomic_set(&req->pending, 1);
 	init_completion(&req->done);
+}
+
+/* The method of a durable put or atomic, which it keeps to its end. */
+static void pick_method(struct pmof_req *req)
+{
+	struct pmof_conn *conn = req->q->conn;
+
+	if (!(req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)))
+		return;
+	req->persist = conn->persist->pick ? conn->persist->pick(conn, req->length) :
+					     conn->persist;
+	trace_pmof_method(conn->instance, req->q->id, req->offset, req->length,
+			  req->persist->method);
+}
+
+static int issue_put(struct pmof_req *req)
+{
+	int rc;
+
+	pick_method(req);
+	rc = pmof_transfer(req);
+	if (!rc && (req->flags & PMOF_F_COMMIT) && req->persist->finish_commit)
+		rc = req->persist->finish_commit(req);
+	return rc;
 }
 
 static int req_issue_op(struct pmof_req *req)
@@ -91,11 +156,16 @@ static int req_issue_op(struct pmof_req *req)
 
 	switch (req->opcode) {
 	case PMOF_OP_PUT:
+		return issue_put(req);
 	case PMOF_OP_GET:
-		return pmof_transfer(req);
+		return req->flags & PMOF_F_VALID ? pmof_valid_get(req) : pmof_transfer(req);
 	case PMOF_OP_PERSIST:
 		return req->length ? req->q->conn->persist->persist(req->q, &range) : 0;
+	case PMOF_OP_PREPARE:
+	case PMOF_OP_REVALIDATE:
+		return pmof_objects_issue(req);
 	default:
+		pick_method(req);
 		return pmof_transfer_atomic(req);
 	}
 }
@@ -149,18 +219,29 @@ int pmof_req_wait(struct pmof_req *req)
 static void account(struct pmof_req *req)
 {
 	struct pmof_stats __percpu *stats = req->q->conn->stats;
+	u64 bytes = pmof_req_bytes(req);
 
 	switch (req->opcode) {
 	case PMOF_OP_PUT:
 		pmof_stat_inc(stats, PMOF_STAT_PUTS);
-		pmof_stat_add(stats, PMOF_STAT_BYTES_PUT, req->length);
+		pmof_stat_add(stats, PMOF_STAT_BYTES_PUT, bytes);
+		if (req->flags & PMOF_F_COMMIT)
+			pmof_stat_inc(stats, PMOF_STAT_COMMITS);
 		break;
 	case PMOF_OP_GET:
 		pmof_stat_inc(stats, PMOF_STAT_GETS);
-		pmof_stat_add(stats, PMOF_STAT_BYTES_GOT, req->length);
+		pmof_stat_add(stats, PMOF_STAT_BYTES_GOT, bytes);
+		if (req->flags & PMOF_F_VALID)
+			pmof_stat_inc(stats, PMOF_STAT_VALID_GETS);
 		break;
 	case PMOF_OP_PERSIST:
 		pmof_stat_inc(stats, PMOF_STAT_PERSISTS);
+		break;
+	case PMOF_OP_PREPARE:
+		pmof_stat_inc(stats, PMOF_STAT_PREPARES);
+		break;
+	case PMOF_OP_REVALIDATE:
+		pmof_stat_inc(stats, PMOF_STAT_REVALIDATES);
 		break;
 	default:
 		pmof_stat_inc(stats, PMOF_STAT_ATOMICS);
@@ -168,7 +249,10 @@ static void account(struct pmof_req *req)
 	}
 }
 
-/* Waits for an issued operation and delivers a bounced get.  Returns its status. */
+/*
+ * Waits for an issued operation and delivers a bounced get.  Returns its status.
+ * The leader of a group is finished before the others of it.
+ */
 int pmof_req_finish(struct pmof_req *req)
 {
 	int rc = pmof_req_wait(req);
@@ -179,6 +263,11 @@ int pmof_req_finish(struct pmof_req *req)
 
 		rc = rc ?: delivered;
 	}
+	/* One message for all of them: its fate is everybody's. */
+	if (!rc && req->leader)
+		rc = READ_ONCE(req->leader->status);
+	if (!rc && req->opcode == PMOF_OP_REVALIDATE && !req->old)
+		rc = -EAGAIN;
 	if (!rc)
 		account(req);
 	return contract_errno(req, rc);

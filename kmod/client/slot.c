@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "client.h"
+#include "compat.h"
 #include "trace.h"
 
 static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc);
@@ -25,7 +26,10 @@ static int slot_init(struct pmof_slot *slot, struct pmof_queue *q, u16 tag)
 	rc = pmof_buf_init(&slot->bounce, dev, PMOF_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
 	if (rc)
 		return rc;
-	return pmof_buf_init(&slot->msg, dev, PMOF_IO_MSG_SIZE, DMA_TO_DEVICE);
+	rc = pmof_buf_init(&slot->msg, dev, PMOF_SLOT_MSG_SIZE, DMA_TO_DEVICE);
+	if (rc)
+		return rc;
+	return pmof_buf_init(&slot->trailers, dev, 2 * PMOF_TRAILER_SIZE, DMA_FROM_DEVICE);
 }
 
 static void slots_free(struct pmof_slot *slots, u16 nr, struct ib_device *dev)
@@ -35,6 +39,7 @@ static void slots_free(struct pmof_slot *slots, u16 nr, struct ib_device *dev)
 	for (i = 0; i < nr; i++) {
 		pmof_buf_free(&slots[i].bounce, dev);
 		pmof_buf_free(&slots[i].msg, dev);
+		pmof_buf_free(&slots[i].trailers, dev);
 	}
 	kvfree(slots);
 }
@@ -58,7 +63,7 @@ int pmof_slot_alloc_all(struct pmof_queue *q)
 		slots_free(slots, i, q->conn->ibdev);
 		return rc;
 	}
-	/* Pairs with pmof_slot_reply(): who sees the slots sees the depth that fits them. */
+	/* Pairs with pmof_slot_take_reply(): who sees the slots sees the depth that fits them. */
 	smp_store_release(&q->slots, slots);
 	return 0;
 }
@@ -70,6 +75,7 @@ void pmof_slot_unmap_all(struct pmof_queue *q)
 	for (i = 0; q->slots && i < q->depth; i++) {
 		pmof_buf_unmap(&q->slots[i].bounce, q->conn->ibdev);
 		pmof_buf_unmap(&q->slots[i].msg, q->conn->ibdev);
+		pmof_buf_unmap(&q->slots[i].trailers, q->conn->ibdev);
 	}
 }
 
@@ -128,6 +134,8 @@ struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req)
 	slot->status = 0;
 	slot->keep = false;
 	slot->atomic = false;
+	slot->nr_trailers = 0;
+	slot->nr_objects = 0;
 	slot->clean_to = -1;
 	slot->sg_nents = 0;
 	slot->nr_sge = 0;
@@ -202,6 +210,18 @@ static void slot_unmap(struct pmof_slot *slot)
 	slot->sg_nents = 0;
 }
 
+/* What the server answered, to where it belongs.  Returns 0 or a negative errno. */
+static int slot_deliver(struct pmof_slot *slot)
+{
+	if (slot->atomic)
+		slot->req->old = *(u64 *)slot->bounce.data;
+	else if (slot->nr_objects)
+		pmof_objects_done(slot);
+	else if (slot->nr_trailers)
+		return pmof_trailers_done(slot);
+	return 0;
+}
+
 /*
  * The HCA is done with the slot.  Once pmof_req_slot_done() is called the
  * request may be gone.  The reference on the connection goes last: the
@@ -217,8 +237,8 @@ static void slot_finish(struct pmof_slot *slot)
 	slot_unmap(slot);
 	if (slot->clean_to >= 0 && !status)
 		pmof_queue_mark_clean(q, slot->clean_to);
-	if (slot->atomic)
-		req->old = *(u64 *)slot->bounce.data;
+	if (!status)
+		status = slot_deliver(slot);
 	trace_pmof_complete(conn->instance, q->id, slot->tag, status);
 	if (!slot->keep)
 		pmof_slot_put(slot);
@@ -258,24 +278,18 @@ static void slot_error_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * A reply for @tag, or, from the teardown, word that none will come.  A reply
- * that nobody waits for is the peer's error.
+ * Takes the event of @tag's reply: whoever gets the slot, and nobody else, calls
+ * pmof_slot_event() for it, and has the slot and its request until then.  NULL
+ * if no reply is awaited.
  */
-void pmof_slot_reply(struct pmof_queue *q, u16 tag, int status)
+struct pmof_slot *pmof_slot_take_reply(struct pmof_queue *q, u16 tag)
 {
 	/* Pairs with pmof_slot_alloc_all(): their depth comes with them. */
 	struct pmof_slot *slots = smp_load_acquire(&q->slots);
-	struct pmof_slot *slot;
 
-	if (!slots || tag >= q->depth ||
-	    !test_and_clear_bit(PMOF_SLOT_REPLY, &slots[tag].flags)) {
-		pmof_conn_lost(q->conn);
-		return;
-	}
-	slot = &slots[tag];
-	if (status && !slot->status)
-		slot->status = status;
-	pmof_slot_event(slot);
+	if (!slots || tag >= q->depth || !test_and_clear_bit(PMOF_SLOT_REPLY, &slots[tag].flags))
+		return NULL;
+	return &slots[tag];
 }
 
 static const u8 stat_of_opcode[] = {
@@ -284,6 +298,10 @@ static const u8 stat_of_opcode[] = {
 	[IB_WR_SEND]			= PMOF_STAT_WR_SEND,
 	[IB_WR_ATOMIC_CMP_AND_SWP]	= PMOF_STAT_WR_CAS,
 	[IB_WR_ATOMIC_FETCH_AND_ADD]	= PMOF_STAT_WR_FETCH_ADD,
+#ifdef PMOF_HAVE_FLUSH
+	[IB_WR_FLUSH]			= PMOF_STAT_WR_FLUSH,
+	[IB_WR_ATOMIC_WRITE]		= PMOF_STAT_WR_ATOMIC_WRITE,
+#endif
 };
 
 /* Sets completion handlers: only the last one is signaled. */
@@ -341,8 +359,11 @@ void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events
 	slot->req->posted = true;
 	atomic_inc(&slot->req->pending);
 	atomic_set(&slot->pending, events);
-	if (events > 1)
+	if (events > 1) {
+		/* Pairs with pmof_slot_take_reply(): a reply may be forged at once. */
+		smp_mb__before_atomic();
 		set_bit(PMOF_SLOT_REPLY, &slot->flags);
+	}
 	chain_arm(slot, first);
 	if (unlikely(ib_post_send(slot->q->qp.ib, first, &bad)))
 		post_failed(slot, bad == first);

@@ -11,35 +11,93 @@ static bool orders(const struct pmof_req *req)
 /* Bytes that a SUBMIT keeps pinned before it waits. */
 #define SUBMIT_MAX_PINNED	((u64)PMOF_WINDOW_PAGES * PAGE_SIZE)
 
-/* The next one is posted only when this one's reply is here: a fence would not do. */
+/*
+ * The next one is posted only when this one's outcome is known: a fence would
+ * not do for what has a reply, or may fail while the connection stays.
+ */
 static bool waits(const struct pmof_req *req)
 {
-	return req->opcode == PMOF_OP_PERSIST || (req->flags & PMOF_F_PERSIST);
+	return req->opcode == PMOF_OP_PERSIST || pmof_req_is_object(req) || req->flags;
 }
+
+/* A SUBMIT under way. */
+struct submit {
+	struct pmof_req *req;
+	int *result;
+	struct pmof_queue *q;
+	unsigned int reaped;	/* operations that have finished */
+	bool fence;		/* since then: the next one waits in the HCA */
+	bool got;		/* since then: there was a GET */
+	u64 pinned;		/* since then: bytes */
+};
 
 /*
  * A fence holds back the HCA, and that is not enough behind a GET for a PUT,
- * whose source we copy or map now, nor for a PERSIST, which sends messages of
- * its own.
+ * whose source we copy or map now, nor for what sends messages, perhaps on
+ * another queue.
  */
-static bool needs_wait(const struct pmof_req *req, bool fence, bool got)
+static bool needs_wait(const struct submit *s, const struct pmof_req *req)
 {
-	return (req->opcode == PMOF_OP_PERSIST && fence) || (req->opcode == PMOF_OP_PUT && got);
+	if (s->pinned > SUBMIT_MAX_PINNED)
+		return true;
+	if (req->opcode == PMOF_OP_PERSIST || pmof_req_is_object(req))
+		return s->fence;
+	return req->opcode == PMOF_OP_PUT && s->got;
 }
 
-/* Finishes operations [from, to); returns the first error. */
-static int submit_reap(struct pmof_req *req, int *result, unsigned int from, unsigned int to)
+/* Finishes the operations before @to; returns the first error. */
+static int submit_reap(struct submit *s, unsigned int to)
 {
+	unsigned int i;
 	int rc = 0;
 
-	for (; from < to; from++) {
-		int finished = pmof_req_finish(&req[from]);
+	for (i = s->reaped; i < to; i++) {
+		int finished = pmof_req_finish(&s->req[i]);
 
-		if (!result[from])
-			result[from] = finished;
+		if (!s->result[i])
+			s->result[i] = finished;
 		if (!rc)
-			rc = result[from];
+			rc = s->result[i];
 	}
+	s->reaped = to;
+	s->fence = false;
+	s->got = false;
+	s->pinned = 0;
+	return rc;
+}
+
+/* PREPAREs that follow each other go together, and so do REVALIDATEs: how many. */
+static unsigned int group_size(const struct pmof_req *req, unsigned int nr)
+{
+	unsigned int n = 1;
+
+	if (!pmof_req_is_object(req))
+		return 1;
+	while (n < nr && req[n].opcode == req->opcode)
+		n++;
+	return n;
+}
+
+/* Issues the next operation, or a group of @n, which has one result so far. */
+static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
+{
+	struct pmof_req *req = &s->req[first];
+	unsigned int i;
+	int rc;
+
+	for (i = 0; i < n; i++) {
+		pmof_req_begin(&req[i], s->q);
+		req[i].pipelined = true;
+		req[i].leader = i ? req : NULL;
+	}
+	req->group = n;
+	req->fence = s->fence;
+	rc = pmof_req_issue(req);
+	for (i = 0; i < n; i++)
+		s->result[first + i] = rc;
+	s->fence = orders(req) || (s->fence && req->fence);
+	s->got |= req->opcode == PMOF_OP_GET;
+	s->pinned += req->length;
 	return rc;
 }
 
@@ -51,44 +109,28 @@ static int submit_reap(struct pmof_req *req, int *result, unsigned int from, uns
  * @nr: how many
  *
  * Puts are pipelined.  A GET or an atomic orders what comes behind it with
- * IB_SEND_FENCE, anything durable is waited for.  After an error nothing more
- * is posted: what was not is -ECANCELED.  Sleeps.
+ * IB_SEND_FENCE, anything durable is waited for, and so is what may fail by
+ * itself.  After an error nothing more is posted: what was not is -ECANCELED.
+ * Sleeps.
  */
 void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, unsigned int nr)
 {
-	struct pmof_queue *q = pmof_req_queue(conn);
-	unsigned int i, reaped = 0;
-	bool fence = false, got = false;
-	u64 pinned = 0;
+	struct submit s = { .req = req, .result = result, .q = pmof_req_queue(conn) };
+	unsigned int i, n;
 	int rc = 0;
 
-	for (i = 0; i < nr; i++) {
-		if (needs_wait(&req[i], fence, got) || pinned > SUBMIT_MAX_PINNED) {
-			rc = submit_reap(req, result, reaped, i);
-			reaped = i;
-			fence = false;
-			got = false;
-			pinned = 0;
-		}
+	for (i = 0; i < nr && !rc; i += n) {
+		n = 0;
+		if (needs_wait(&s, &req[i]))
+			rc = submit_reap(&s, i);
 		if (rc)
-			break;
-		pmof_req_begin(&req[i], q);
-		req[i].pipelined = true;
-		req[i].fence = fence;
-		rc = pmof_req_issue(&req[i]);
-		result[i] = rc;
-		fence = orders(&req[i]) || (fence && req[i].fence);
-		got |= req[i].opcode == PMOF_OP_GET;
-		pinned += req[i].length;
-		if (!rc && waits(&req[i])) {
-			rc = submit_reap(req, result, reaped, i + 1);
-			reaped = i + 1;
-			fence = false;
-			got = false;
-			pinned = 0;
-		}
+			continue;
+		n = group_size(&req[i], nr - i);
+		rc = submit_issue(&s, i, n);
+		if (!rc && waits(&req[i]))
+			rc = submit_reap(&s, i + n);
 	}
-	submit_reap(req, result, reaped, i);
+	submit_reap(&s, i);
 	for (; i < nr; i++)
 		result[i] = -ECANCELED;
 }

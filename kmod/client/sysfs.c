@@ -33,6 +33,7 @@ CONN_ATTR(generation, "%016llx", conn->login.generation);
 CONN_ATTR(persist_method, "%s", pmof_method_name(conn->persist->method));
 CONN_ATTR(domain, "%s", pmof_domain_name(conn->login.domain));
 CONN_ATTR(placement, "%s", pmof_placement_name(conn->login.placement));
+CONN_ATTR(placement_asserted, "%d", !!(conn->login.flags & PMOF_LOGIN_R_ASSERTED));
 CONN_ATTR(durable, "%d", !!(conn->login.flags & PMOF_LOGIN_R_DURABLE));
 CONN_ATTR(read_only, "%d", !!(conn->login.flags & PMOF_LOGIN_R_READ_ONLY));
 CONN_ATTR(queues, "%u", conn->nr_queues);
@@ -41,7 +42,7 @@ CONN_ATTR(client_id, "%s", conn->opt.id);
 
 static ssize_t persist_methods_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	unsigned long usable = pmof_persist_usable(to_conn(dev)->login.methods);
+	unsigned long usable = to_conn(dev)->usable;
 	unsigned int bit;
 	int n = 0;
 
@@ -50,6 +51,40 @@ static ssize_t persist_methods_show(struct device *dev, struct device_attribute 
 	return n + sysfs_emit_at(buf, n, "\n");
 }
 static DEVICE_ATTR_RO(persist_methods);
+
+/* Which method serves which size: without "auto", one for all. */
+static ssize_t auto_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct pmof_conn *conn = to_conn(dev);
+	struct pmof_auto_table table;
+	unsigned int i;
+	int n = 0;
+
+	if (!conn->persist->pick)
+		return sysfs_emit(buf, "%s\n", pmof_method_name(conn->persist->method));
+	pmof_auto_get(conn, &table);
+	for (i = 0; i < table.nr - 1; i++)
+		n += sysfs_emit_at(buf, n, "%s:%llu ", pmof_method_name(table.entry[i].method),
+				   table.entry[i].limit);
+	return n + sysfs_emit_at(buf, n, "%s\n", pmof_method_name(table.entry[i].method));
+}
+
+static ssize_t auto_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			  size_t count)
+{
+	struct pmof_conn *conn = to_conn(dev);
+
+	if (!conn->persist->pick)
+		return -EOPNOTSUPP;
+	return pmof_auto_set(conn, buf) ?: count;
+}
+
+/* By hand: "auto" is a macro of the kernel's. */
+static struct device_attribute dev_attr_by_size = {
+	.attr	= { .name = "auto", .mode = 0644 },
+	.show	= auto_show,
+	.store	= auto_store,
+};
 
 static ssize_t disconnect_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
@@ -71,8 +106,10 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_generation.attr,
 	&dev_attr_persist_method.attr,
 	&dev_attr_persist_methods.attr,
+	&dev_attr_by_size.attr,
 	&dev_attr_domain.attr,
 	&dev_attr_placement.attr,
+	&dev_attr_placement_asserted.attr,
 	&dev_attr_durable.attr,
 	&dev_attr_read_only.attr,
 	&dev_attr_queues.attr,
@@ -121,12 +158,18 @@ STAT(wr_send, PMOF_STAT_WR_SEND);
 STAT(wr_cas, PMOF_STAT_WR_CAS);
 STAT(wr_fetch_add, PMOF_STAT_WR_FETCH_ADD);
 STAT(wr_recv, PMOF_STAT_WR_RECV);
+STAT(wr_flush, PMOF_STAT_WR_FLUSH);
+STAT(wr_atomic_write, PMOF_STAT_WR_ATOMIC_WRITE);
 STAT(round_trips, PMOF_STAT_ROUND_TRIPS);
 STAT(completions, PMOF_STAT_COMPLETIONS);
 STAT(puts, PMOF_STAT_PUTS);
 STAT(gets, PMOF_STAT_GETS);
 STAT(persists, PMOF_STAT_PERSISTS);
 STAT(atomics, PMOF_STAT_ATOMICS);
+STAT(prepares, PMOF_STAT_PREPARES);
+STAT(revalidates, PMOF_STAT_REVALIDATES);
+STAT(commits, PMOF_STAT_COMMITS);
+STAT(valid_gets, PMOF_STAT_VALID_GETS);
 STAT(bytes_put, PMOF_STAT_BYTES_PUT);
 STAT(bytes_got, PMOF_STAT_BYTES_GOT);
 STAT(errors, PMOF_STAT_ERRORS);
@@ -159,6 +202,8 @@ static struct attribute *stat_attrs[] = {
 	&stat_wr_send.attr.attr,
 	&stat_wr_cas.attr.attr,
 	&stat_wr_fetch_add.attr.attr,
+	&stat_wr_flush.attr.attr,
+	&stat_wr_atomic_write.attr.attr,
 	&stat_wr_recv.attr.attr,
 	&stat_round_trips.attr.attr,
 	&stat_completions.attr.attr,
@@ -166,6 +211,10 @@ static struct attribute *stat_attrs[] = {
 	&stat_gets.attr.attr,
 	&stat_persists.attr.attr,
 	&stat_atomics.attr.attr,
+	&stat_prepares.attr.attr,
+	&stat_revalidates.attr.attr,
+	&stat_commits.attr.attr,
+	&stat_valid_gets.attr.attr,
 	&stat_bytes_put.attr.attr,
 	&stat_bytes_got.attr.attr,
 	&stat_errors.attr.attr,

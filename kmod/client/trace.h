@@ -29,6 +29,29 @@ TRACE_EVENT(pmof_start,
 		  __entry->length)
 );
 
+/* A durable put or atomic and the method that it goes by. */
+TRACE_EVENT(pmof_method,
+	TP_PROTO(int instance, u16 queue, u64 offset, u64 length, unsigned int method),
+	TP_ARGS(instance, queue, offset, length, method),
+	TP_STRUCT__entry(
+		__field(int, instance)
+		__field(u16, queue)
+		__field(u64, offset)
+		__field(u64, length)
+		__field(unsigned int, method)
+	),
+	TP_fast_assign(
+		__entry->instance = instance;
+		__entry->queue = queue;
+		__entry->offset = offset;
+		__entry->length = length;
+		__entry->method = method;
+	),
+	TP_printk("pmof%d queue=%u offset=%llu length=%llu method=%u",
+		  __entry->instance, __entry->queue, __entry->offset, __entry->length,
+		  __entry->method)
+);
+
 DECLARE_EVENT_CLASS(pmof_slot,
 	TP_PROTO(int instance, u16 queue, u16 tag, int value),
 	TP_ARGS(instance, queue, tag, value),
@@ -50,6 +73,12 @@ DECLARE_EVENT_CLASS(pmof_slot,
 
 /* value: enum ib_wr_opcode */
 DEFINE_EVENT(pmof_slot, pmof_post,
+	TP_PROTO(int instance, u16 queue, u16 tag, int value),
+	TP_ARGS(instance, queue, tag, value)
+);
+
+/* value: status of the reply, enum pmof_wire_status */
+DEFINE_EVENT(pmof_slot, pmof_reply,
 	TP_PROTO(int instance, u16 queue, u16 tag, int value),
 	TP_ARGS(instance, queue, tag, value)
 );

@@ -34,30 +34,57 @@ static void mark_dirty(struct pmof_queue *q)
 	atomic64_inc(&q->put_seq);
 }
 
-/*
- * Posts one piece of a put or get.  With the last piece of a durable put's
- * window comes @window, the range to make durable.
- */
-static void post_piece(struct pmof_slot *slot, u64 offset, const struct pmof_range *window)
+static void post_read(struct pmof_slot *slot, const struct pmof_range *piece)
 {
 	struct pmof_req *req = slot->req;
-	struct pmof_queue *q = slot->q;
+	struct ib_rdma_wr wr;
+
+	pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_READ, piece->offset);
+	if ((req->flags & PMOF_F_VALID) && piece->length == req->length)
+		pmof_valid_post(slot, &wr);
+	else
+		pmof_slot_post(slot, &wr.wr, 1);
+}
+
+/* A piece of a durable put: the last one of @window, or NULL if there follow more. */
+static void post_durable(struct pmof_slot *slot, struct ib_send_wr *wr,
+			 const struct pmof_range *piece, const struct pmof_range *window)
+{
+	struct pmof_req *req = slot->req;
+	const struct pmof_persist_ops *ops = req->persist;
+	const struct pmof_range *range = ops->each_piece ? piece : window;
+	u64 end = req->offset + pmof_req_bytes(req);
+
+	/* Behind every earlier piece: they are on the same queue. */
+	if (!range)
+		pmof_slot_post(slot, wr, 1);
+	else if ((req->flags & PMOF_F_COMMIT) && range->offset + range->length == end)
+		ops->post_commit(slot, wr, range);
+	else
+		ops->post_durable(slot, wr, range);
+}
+
+/*
+ * Posts one piece of a put or get.  With the last piece of a window comes
+ * @window, the range to make durable.
+ */
+static void post_piece(struct pmof_slot *slot, const struct pmof_range *piece,
+		       const struct pmof_range *window)
+{
+	struct pmof_req *req = slot->req;
+	struct pmof_queue *q = req->q;
 	struct ib_rdma_wr wr;
 
 	if (req->opcode == PMOF_OP_GET) {
-		pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_READ, offset);
-		pmof_slot_post(slot, &wr.wr, 1);
+		post_read(slot, piece);
 		return;
 	}
-	pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_WRITE, offset);
-	if (!(req->flags & PMOF_F_PERSIST)) {
-		pmof_slot_post(slot, &wr.wr, 1);
-		mark_dirty(q);
-	} else if (window) {
-		/* Behind every earlier piece: they are on the same queue. */
-		q->conn->persist->post_durable(slot, &wr.wr, window);
+	pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_WRITE, piece->offset);
+	if (req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)) {
+		post_durable(slot, &wr.wr, piece, window);
 	} else {
 		pmof_slot_post(slot, &wr.wr, 1);
+		mark_dirty(q);
 	}
 }
 
@@ -68,6 +95,7 @@ static void post_piece(struct pmof_slot *slot, u64 offset, const struct pmof_ran
 static struct pmof_slot *get_filled_slot(struct pmof_req *req)
 {
 	void __user *addr = u64_to_user_ptr(req->addr);
+	u64 bytes = pmof_req_bytes(req);
 	struct pmof_slot *slot;
 	unsigned long left;
 
@@ -76,12 +104,12 @@ static struct pmof_slot *get_filled_slot(struct pmof_req *req)
 		if (IS_ERR(slot))
 			return slot;
 		pagefault_disable();
-		left = __copy_from_user_inatomic(slot->bounce.data, addr, req->length);
+		left = __copy_from_user_inatomic(slot->bounce.data, addr, bytes);
 		pagefault_enable();
 		if (!left)
 			return slot;
 		pmof_slot_put(slot);
-		if (fault_in_readable(addr, req->length))
+		if (fault_in_readable(addr, bytes))
 			return ERR_PTR(-EFAULT);
 	}
 }
@@ -90,7 +118,7 @@ static struct pmof_slot *get_filled_slot(struct pmof_req *req)
 static int transfer_bounced(struct pmof_req *req)
 {
 	bool get = req->opcode == PMOF_OP_GET;
-	struct pmof_range all = { req->offset, req->length };
+	struct pmof_range all = { req->offset, pmof_req_bytes(req) };
 	struct pmof_queue *q = req->q;
 	struct pmof_slot *slot;
 
@@ -105,8 +133,8 @@ static int transfer_bounced(struct pmof_req *req)
 		slot->keep = true;
 		req->kept = slot;
 	}
-	pmof_slot_use_buf(slot, &slot->bounce, req->length);
-	post_piece(slot, req->offset, &all);
+	pmof_slot_use_buf(slot, &slot->bounce, all.length);
+	post_piece(slot, &all, &all);
 	pmof_post_end();
 	return 0;
 }
@@ -136,9 +164,9 @@ int pmof_transfer_deliver(struct pmof_req *req)
 	return left ? -EFAULT : 0;
 }
 
-/* Posts @len bytes that start @page_offset into pages[0]. */
-static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offset, u64 offset,
-		       u32 len, const struct pmof_range *window)
+/* Posts the bytes that start @page_offset into pages[0]. */
+static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offset,
+		       const struct pmof_range *piece, const struct pmof_range *window)
 {
 	enum dma_data_direction dir = req->opcode == PMOF_OP_GET ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	struct pmof_conn *conn = req->q->conn;
@@ -152,9 +180,9 @@ static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offse
 		pmof_slot_put(slot);
 		return pmof_conn_gone_errno(conn);
 	}
-	rc = pmof_slot_use_pages(slot, pages, page_offset, len, dir);
+	rc = pmof_slot_use_pages(slot, pages, page_offset, piece->length, dir);
 	if (!rc) {
-		post_piece(slot, offset, window);
+		post_piece(slot, piece, window);
 	} else {
 		pmof_conn_leave(conn);
 		pmof_slot_put(slot);
@@ -182,16 +210,18 @@ static int issue_window(struct pmof_req *req, u64 done, u64 bytes)
 
 	while (bytes) {
 		u64 room = (u64)limit * PAGE_SIZE - page_offset;
-		u32 len = min_t(u64, pmof_layout_piece(layout, req->offset + done, bytes), room);
-		int rc = issue_piece(req, pages, page_offset, req->offset + done, len,
-				     len == bytes ? &window : NULL);
+		struct pmof_range piece = { req->offset + done };
+		int rc;
 
+		piece.length = min(pmof_layout_piece(layout, piece.offset, bytes), room);
+		rc = issue_piece(req, pages, page_offset, &piece,
+				 piece.length == bytes ? &window : NULL);
 		if (rc)
 			return rc;
-		pages += (page_offset + len) / PAGE_SIZE;
-		page_offset = (page_offset + len) % PAGE_SIZE;
-		done += len;
-		bytes -= len;
+		pages += (page_offset + piece.length) / PAGE_SIZE;
+		page_offset = (page_offset + piece.length) % PAGE_SIZE;
+		done += piece.length;
+		bytes -= piece.length;
 	}
 	return 0;
 }
@@ -216,7 +246,7 @@ void pmof_transfer_end(struct pmof_req *req)
 /* The array for any window of the request: once, so that no later one can fail for it. */
 static int alloc_pages_array(struct pmof_req *req)
 {
-	u64 nr = DIV_ROUND_UP(offset_in_page(req->addr) + req->length, PAGE_SIZE);
+	u64 nr = DIV_ROUND_UP(offset_in_page(req->addr) + pmof_req_bytes(req), PAGE_SIZE);
 
 	req->pages = req->few_pages;
 	if (nr > ARRAY_SIZE(req->few_pages))
@@ -231,7 +261,7 @@ static s64 pin_window(struct pmof_req *req, u64 done)
 	unsigned int gup = req->opcode == PMOF_OP_GET ? FOLL_WRITE : 0;
 	unsigned long start = req->addr + done;
 	u32 page_offset = offset_in_page(start);
-	u64 bytes = min_t(u64, req->length - done,
+	u64 bytes = min_t(u64, pmof_req_bytes(req) - done,
 			  (u64)PMOF_WINDOW_PAGES * PAGE_SIZE - page_offset);
 	int nr = DIV_ROUND_UP(page_offset + bytes, PAGE_SIZE);
 
@@ -254,12 +284,13 @@ static s64 pin_window(struct pmof_req *req, u64 done)
 static int prefault(const struct pmof_req *req)
 {
 	char __user *addr = u64_to_user_ptr(req->addr);
+	u64 bytes = pmof_req_bytes(req);
 
-	if (req->length <= (PMOF_WINDOW_PAGES - 1) * PAGE_SIZE)
+	if (bytes <= (PMOF_WINDOW_PAGES - 1) * PAGE_SIZE)
 		return 0;
 	if (req->opcode == PMOF_OP_GET)
-		return fault_in_safe_writeable(addr, req->length) ? -EFAULT : 0;
-	return fault_in_readable(addr, req->length) ? -EFAULT : 0;
+		return fault_in_safe_writeable(addr, bytes) ? -EFAULT : 0;
+	return fault_in_readable(addr, bytes) ? -EFAULT : 0;
 }
 
 static int transfer_pinned(struct pmof_req *req)
@@ -271,7 +302,7 @@ static int transfer_pinned(struct pmof_req *req)
 	rc = prefault(req);
 	if (!rc)
 		rc = alloc_pages_array(req);
-	while (!rc && done < req->length) {
+	while (!rc && done < pmof_req_bytes(req)) {
 		if (done) {
 			rc = pmof_req_wait(req);
 			if (rc)
@@ -286,6 +317,28 @@ static int transfer_pinned(struct pmof_req *req)
 	return rc;
 }
 
+static bool in_one_segment(const struct pmof_req *req)
+{
+	u64 bytes = pmof_req_bytes(req);
+
+	return pmof_layout_piece(&req->q->conn->layout, req->offset, bytes) == bytes;
+}
+
+static bool is_bounced(const struct pmof_req *req)
+{
+	/* A bounced get keeps its slot until it is finished: not in a pipeline. */
+	return pmof_req_bytes(req) <= PMOF_BOUNCE_SIZE && in_one_segment(req) &&
+	       !(req->pipelined && req->opcode == PMOF_OP_GET);
+}
+
+/* Whether pmof_transfer() will move it with one work request. */
+bool pmof_transfer_one_piece(const struct pmof_req *req)
+{
+	u64 room = (u64)max_pages(req) * PAGE_SIZE - offset_in_page(req->addr);
+
+	return is_bounced(req) || (in_one_segment(req) && pmof_req_bytes(req) <= room);
+}
+
 /**
  * pmof_transfer - issue a put or a get
  * @req: checked, begun
@@ -295,16 +348,9 @@ static int transfer_pinned(struct pmof_req *req)
  */
 int pmof_transfer(struct pmof_req *req)
 {
-	const struct pmof_layout *layout = &req->q->conn->layout;
-	bool one = pmof_layout_piece(layout, req->offset, req->length) == req->length;
-
 	if (!req->length)
 		return 0;
-	/* A bounced get keeps its slot until it is finished: not in a pipeline. */
-	if (one && req->length <= PMOF_BOUNCE_SIZE &&
-	    !(req->pipelined && req->opcode == PMOF_OP_GET))
-		return transfer_bounced(req);
-	return transfer_pinned(req);
+	return is_bounced(req) ? transfer_bounced(req) : transfer_pinned(req);
 }
 
 static void atomic_wr_init(struct pmof_slot *slot, struct ib_atomic_wr *wr)
@@ -345,7 +391,7 @@ int pmof_transfer_atomic(struct pmof_req *req)
 	pmof_slot_use_buf(slot, &slot->bounce, sizeof(u64));
 	atomic_wr_init(slot, &wr);
 	if (req->flags & PMOF_F_PERSIST) {
-		q->conn->persist->post_durable(slot, &wr.wr, &word);
+		req->persist->post_durable(slot, &wr.wr, &word);
 	} else {
 		pmof_slot_post(slot, &wr.wr, 1);
 		mark_dirty(q);

@@ -4,3 +4,6 @@
 
 MODULE_DESCRIPTION("Persistent Memory over Fabrics: common code");
 MODULE_LICENSE("GPL");
+#ifdef PMOF_LAB_RXE
+MODULE_INFO(lab_rxe, "posts FLUSH to the lab's soft-RoCE");
+#endif

@@ -117,7 +117,7 @@ static unsigned int rights_of(const struct pmof_ns *ns, const struct pmof_login 
 
 static u32 methods_of(const struct pmof_ns *ns)
 {
-	u32 methods = BIT(PMOF_METHOD_ASSIST);
+	u32 methods = BIT(PMOF_METHOD_ASSIST) | BIT(PMOF_METHOD_RPC);
 
 	/* Wherever a write lands, the READ behind it finds it in the domain. */
 	if (ns->domain == PMOF_DOMAIN_CPU_CACHE)

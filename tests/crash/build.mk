@@ -35,4 +35,4 @@ $(CRASH_WORKLOAD): $(addprefix $(CRASH_BUILD)/,workload.o work_ops.o work_dump.o
 
 crash-programs: $(CRASH_BUILD)/explore $(CRASH_WORKLOAD) trace-plugin
 
-.PHONY: crash-programs
+.PHONY: crash-programs crash-selftest check-crash-plugin trace-plugin print-trace-plugin

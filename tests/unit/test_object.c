@@ -171,6 +171,9 @@ TEST(commit_round_trip)
 
 TEST(commit_limits)
 {
+	struct pmof_wire_commit w;
+	struct pmof_put out;
+	size_t len;
 	u64 bit;
 
 	EXPECT_EQ(0, commit_with(0, 0, 0, 1));
@@ -185,6 +188,10 @@ TEST(commit_limits)
 	EXPECT_EQ(PMOF_SC_RANGE, commit_with(1, U64_MAX, 8, 1));
 	EXPECT_EQ(PMOF_SC_RANGE, commit_with(U64_MAX, 1, 8, 1));
 	EXPECT_EQ(PMOF_SC_INVALID, commit_with(0, 8, 8, 0));
+	/* The namespace ends in the middle of the trailer. */
+	len = pmof_put_commit(&w, 1, &commit);
+	EXPECT_EQ(PMOF_SC_RANGE, pmof_get_commit(&w, len, commit.trailer + 7, &out));
+	EXPECT_EQ(0, pmof_get_commit(&w, len, commit.trailer + 8, &out));
 	for (bit = 48; bit < 64; bit++)
 		EXPECT_EQ(PMOF_SC_INVALID, commit_with(0, 8, 8, 1ULL << bit | 1));
 }

@@ -65,7 +65,7 @@ TEST(bad_values)
 		"queues=0", "queues=129", "queues=", "queues=-1", "queues=1x", "queues=0x10",
 		"queues= 1", "queues=65537", "queues=18446744073709551617", "depth=3",
 		"depth=1025", "depth=", "port=0", "port=65536", "port=abc", "port=",
-		"persist=", "persist=rpc", "persist=READ", "persist=read ", "read_only=2",
+		"persist=", "persist=RPC", "persist=READ", "persist=read ", "read_only=2",
 		"read_only=", "read_only=yes", "id=", "id=.x", "id=a/b", "id=a b",
 		"id=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "unknown=1", "=", "=1", "queues",
 		"", ",", "queues=1,,depth=8", "queues=1,", "Queues=1", " queues=1",

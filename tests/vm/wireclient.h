@@ -276,6 +276,12 @@ static inline int wc_call(struct wc_queue *q, const void *req, size_t len)
 	return h->status;
 }
 
+/* An opcode that the queue does not take: refused or ended, never obeyed. */
+static inline bool refused(int rc)
+{
+	return rc == ENDED || rc == PMOF_SC_UNSUPPORTED;
+}
+
 /* Waits until the send side has completed @n work requests; their last status. */
 static inline int wc_completed(struct wc_queue *q, int n, int ms)
 {

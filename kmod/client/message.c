@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages on an I/O queue, each from one slot, and their replies. */
+#define pr_fmt(fmt) "pmof-client: " fmt
+
+#include "client.h"
+#include "trace.h"
+
+/**
+ * pmof_send_init - make the work request of a slot's message
+ * @slot: the message lies in its msg buffer; there is no other in this chain
+ * @s: filled; the caller may append data to its one SGE
+ * @opcode: of the message: the reply that the slot waits for names it
+ * @len: bytes in the buffer
+ *
+ * Post it with two events: the send's completion and the reply, since the reply
+ * alone does not free the source.
+ */
+void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size_t len)
+{
+	pmof_buf_for_dev(&slot->msg, slot->q->qp.dev, len);
+	memset(s, 0, sizeof(*s));
+	s->sge[0].addr = slot->msg.dma;
+	s->sge[0].length = len;
+	s->sge[0].lkey = slot->q->conn->pd->local_dma_lkey;
+	s->wr.opcode = IB_WR_SEND;
+	s->wr.sg_list = s->sge;
+	s->wr.num_sge = 1;
+	slot->awaits = opcode;
+	/* A SEND is delivered after every WRITE before it on its queue is placed. */
+	slot->clean_to = pmof_queue_put_seq(slot->q);
+}
+
+/* Checks a reply against what the slot has asked: 0, or a PMOF_SC_* code. */
+static int reply_get(struct pmof_slot *slot, const void *buf, u32 len)
+{
+	int rc;
+
+	if (slot->nr_objects) {
+		/* The bounce buffer is not in use: it takes the generations. */
+		pmof_buf_for_cpu(&slot->bounce, slot->q->qp.dev, PMOF_BOUNCE_SIZE);
+		return pmof_get_objects_reply(buf, len, slot->awaits, slot->nr_objects,
+					      slot->bounce.data);
+	}
+	rc = pmof_get_reply_hdr(buf, len, slot->awaits, sizeof(struct pmof_wire_hdr));
+	if (!rc && len != sizeof(struct pmof_wire_hdr))
+		return PMOF_SC_INVALID;
+	return rc;
+}
+
+/* What an operation returns for the server's refusal. */
+static int reply_errno(struct pmof_slot *slot, int status)
+{
+	switch (status) {
+	case PMOF_SC_OK:
+		return 0;
+	case PMOF_SC_STALE:
+		return -ESTALE;
+	case PMOF_SC_READ_ONLY:
+		return -EROFS;
+	default:
+		pr_warn_ratelimited("%s: message 0x%02x failed: %s\n", slot->q->conn->opt.name,
+				    slot->awaits, pmof_status_str(status));
+		return -EIO;
+	}
+}
+
+/*
+ * A message has arrived: hands it to the slot that it names, and posts the
+ * buffer again.  What no slot waits for, or what does not fit its request, is
+ * the peer's error.  Completion context.
+ */
+void pmof_message_rx(struct pmof_rx *rx, u32 len)
+{
+	struct pmof_queue *q = container_of(rx->qp, struct pmof_queue, qp);
+	const struct pmof_wire_hdr *h = rx->buf.data;
+	struct pmof_slot *slot = NULL;
+	int status, rc;
+
+	pmof_buf_for_cpu(&rx->buf, rx->qp->dev, len);
+	if (len >= sizeof(*h))
+		slot = pmof_slot_take_reply(q, le16_to_cpu(h->tag));
+	if (!slot) {
+		pmof_conn_lost(q->conn);
+		return;
+	}
+	status = reply_get(slot, h, len);
+	trace_pmof_reply(q->conn->instance, q->id, slot->tag, status);
+	/* Posted before the slot is free again: a slot in use always has a receive. */
+	if (status == PMOF_SC_INVALID || pmof_rx_post(rx))
+		pmof_conn_lost(q->conn);
+	rc = reply_errno(slot, status);
+	if (rc && !slot->status)
+		slot->status = rc;
+	pmof_slot_event(slot);
+}
