@@ -36,3 +36,15 @@ $(CRASH_WORKLOAD): $(addprefix $(CRASH_BUILD)/,workload.o work_ops.o work_dump.o
 crash-programs: $(CRASH_BUILD)/explore $(CRASH_WORKLOAD) trace-plugin
 
 .PHONY: crash-programs crash-selftest check-crash-plugin trace-plugin print-trace-plugin
+
+# Options of make crash, with their defaults in tests/crash/crash.
+CRASH_OPTIONS = $(CUTS:%=--cuts %) $(SEED:%=--seed %) $(WORKLOAD:%=--workload %) $(OPS:%=--ops %) \
+	$(BOOT:%=--boot %)
+
+crash: ## cut the power at thousands of points; CUTS=, SEED=, METHOD=, WORKLOAD=, BOOT= select
+	@BUILD="$(BUILD)" tests/crash/crash $(CRASH_OPTIONS) $(METHOD)
+
+crash-mutants: ## prove that the power cuts find mistakes (about a minute each)
+	@BUILD="$(BUILD)" tests/crash/mutate $(CUTS:%=--cuts %) $(OPS:%=--ops %)
+
+.PHONY: crash crash-mutants
