@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "server.h"
 
@@ -38,6 +39,19 @@ int server_ports(unsigned int **ids)
 			(*ids)[n++] = id;
 	cfg_names_free(&names);
 	return *ids ? n : -ENOMEM;
+}
+
+int server_link(const char *name, unsigned int id)
+{
+	int ret = cfg_link(name, id);
+
+	if (ret == -ENOENT) {
+		complain("there is no namespace '%s'", name);
+		hint("`pmof server list` shows what is exported");
+	} else if (ret) {
+		explain(NULL, ret, "cannot link '%s' to port %u", name, id);
+	}
+	return ret;
 }
 
 /* --- unexport -------------------------------------------------------------- */
@@ -189,14 +203,15 @@ static const struct reason enable_reasons[] = {
 	{ 0 }
 };
 
-static void explain_enable(const struct export *e, int error)
+/* @log: from before the attempt. */
+static void explain_enable(const struct export *e, int error, int log)
 {
 	explain(enable_reasons, error, "cannot export %s", e->device);
 	if (error == -EINVAL)
 		pmem_explain_mode(e->device);
 	else if (error == -EBUSY)
 		pmem_explain_holders(e->device);
-	if (error != -ENOENT && error != -ENOTBLK)
+	if (!klog_hint(log) && error != -ENOENT && error != -ENOTBLK)
 		hint("`dmesg` may say more");
 }
 
@@ -211,6 +226,7 @@ static int check_device(const struct export *e)
 
 static int enable(const struct export *e)
 {
+	int log = klog_open();
 	int ret = cfg_write(e->device, "namespaces/%s/device_path", e->name);
 
 	if (!ret && e->read_only)
@@ -220,7 +236,9 @@ static int enable(const struct export *e)
 	if (!ret)
 		ret = cfg_write("1", "namespaces/%s/enable", e->name);
 	if (ret)
-		explain_enable(e, ret);
+		explain_enable(e, ret, log);
+	else if (log >= 0)
+		close(log);
 	return ret;
 }
 
@@ -236,11 +254,8 @@ static int link_ports(const struct export *e)
 	for (i = 0; i < n && !ret; i++) {
 		if (e->port && ports[i] != e->port)
 			continue;
-		ret = cfg_link(e->name, ports[i]);
-		if (ret)
-			explain(NULL, ret, "cannot link '%s' to port %u", e->name, ports[i]);
-		else
-			linked++;
+		ret = server_link(e->name, ports[i]);
+		linked += !ret;
 	}
 	free(ports);
 	if (!ret && e->port && !linked) {
@@ -263,7 +278,7 @@ static int do_export(const struct export *e)
 	int ret = check_device(e);
 
 	if (ret) {
-		explain_enable(e, ret);
+		explain_enable(e, ret, -1);
 		return ret;
 	}
 	ret = cfg_prepare();

@@ -91,9 +91,10 @@ static uint8_t *code;		/* a page for an instruction made at run time */
 /* clwb disp(%rip); ret */
 static void make_rip_relative(const uint8_t *target)
 {
+	static const uint8_t clwb[4] = { 0x66, 0x0f, 0xae, 0x35 };
 	int32_t disp = target - (code + 8);
 
-	memcpy(code, "\x66\x0f\xae\x35", 4);
+	memcpy(code, clwb, 4);
 	memcpy(code + 4, &disp, 4);
 	code[8] = 0xc3;
 }
@@ -169,6 +170,10 @@ static void run_stores(enum sequence seq, uint8_t *p)
 		break;
 	case SEQ_movntdq:
 		RUN("movdqu %1, %%xmm0; movntdq %%xmm0, (%0); sfence", "m" (twos));
+		break;
+	case SEQ_vmovntdq:
+		RUN("vbroadcastsd %1, %%ymm0; vmovntdq %%ymm0, 0x20(%0); vzeroupper; sfence",
+		    "m" (twos));
 		break;
 	case SEQ_two_lines:
 		STORE(0x3c);

@@ -2,8 +2,8 @@
 /*
  * The sequences of the plugin's selftest: what the guest executes (sequences.c), and what the
  * trace must then say (verify.c). Text of a record: type, CPU, then for stores offset, length
- * and bytes, for write-backs the offset; offsets count from the sequence's own area. With a ~ in front,
- * it takes so long that fences of interrupts may come between every time.
+ * and bytes, for write-backs the offset; offsets count from the sequence's own area. With a ~ in
+ * front, it takes so long that fences of interrupts may come between every time.
  */
 #ifndef PMOF_CRASH_SEQUENCES_H
 #define PMOF_CRASH_SEQUENCES_H
@@ -34,6 +34,9 @@
 	X(movnti_sfence, "nt-store 0 0x0 8 1111111111111111; sfence 0")			\
 	X(movntdq,									\
 	  "nt-store 0 0x0 16 22222222222222222222222222222222; sfence 0")		\
+	X(vmovntdq,									\
+	  "nt-store 0 0x20 16 22222222222222222222222222222222; "			\
+	  "nt-store 0 0x30 16 22222222222222222222222222222222; sfence 0")		\
 	X(fence_elsewhere,								\
 	  "~store 0 0x0 8 1111111111111111; write-back 0 0x0; sfence 1")		\
 	X(locked_elsewhere,								\

@@ -26,7 +26,11 @@ struct trace_file {
 };
 
 enum trace_type {
-	TRACE_STORE	= 1,	/* @len bytes of data at @addr, in the cache */
+	/*
+	 * @len bytes of data at @addr, in the cache: up to 16, at any alignment, so in one line
+	 * or in two, but not in two pages.
+	 */
+	TRACE_STORE	= 1,
 	TRACE_NT_STORE	= 2,	/* the same, non-temporal: durable at the CPU's next fence */
 	TRACE_WRITE_BACK = 3,	/* clwb, clflushopt or clflush of the line at @addr */
 	TRACE_SFENCE	= 4,	/* sfence or mfence */

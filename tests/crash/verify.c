@@ -82,11 +82,10 @@ static bool same_but_fences(const char *want, const char *text)
 	while (*text) {
 		size_t n = strcspn(text, ";"), w = strcspn(want, ";");
 
-		if (n == w && !strncmp(want, text, n)) {
+		if (n == w && !strncmp(want, text, n))
 			want += w + (want[w] ? 2 : 0);
-		} else if (!is_fence(text)) {
+		else if (!is_fence(text))
 			return false;
-		}
 		text += n + (text[n] ? 2 : 0);
 	}
 	return !*want;
@@ -104,7 +103,7 @@ static void end_of_window(uint64_t value, const char *text)
 	if (long_one || !strcmp(text, want))
 		w->exact = true;
 	if (strcmp(text, want))
-		strcpy(w->odd, text);
+		snprintf(w->odd, sizeof(w->odd), "%s", text);
 	w->all &= same_but_fences(want, text);
 }
 
@@ -121,10 +120,8 @@ static void append(char *text, const struct trace_rec *rec, uint64_t base)
 
 	if (n > TEXT - 256)
 		return;
-	if (n) {
-		strcpy(text + n, "; ");
-		n += 2;
-	}
+	if (n)
+		n += snprintf(text + n, TEXT - n, "; ");
 	format_rec(rec, base, text + n, TEXT - n);
 }
 

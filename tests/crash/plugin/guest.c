@@ -26,8 +26,6 @@ static const char *const reg_names[REG_COUNT] = {
 #define DIRECT_SIZE_4	(64ULL << 40)
 #define DIRECT_SIZE_5	(32ULL << 50)
 
-#define KERNEL_TEXT	0xffffffff80000000ULL	/* and modules, fixmap: never the nvdimm */
-
 #define CR4_LA57	(1ULL << 12)
 #define PTE_PRESENT	1ULL
 #define PTE_LARGE	0x80ULL
@@ -173,8 +171,6 @@ bool guest_translate_kernel(uint64_t vaddr, uint64_t *paddr)
 		*paddr = vaddr - direct_map;
 		return true;
 	}
-	if (vaddr >= KERNEL_TEXT)
-		return false;
 	if (tlb[slot].vpage != vpage) {
 		if (!guest_translate(vaddr, paddr))
 			return false;

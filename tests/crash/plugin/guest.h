@@ -20,8 +20,8 @@ uint64_t guest_operand(const struct insn_operand *op, uint64_t insn_addr);
 bool guest_translate(uint64_t vaddr, uint64_t *paddr);
 
 /*
- * guest_translate_kernel() - the same for a kernel address that may be the nvdimm's, and quick;
- * false too where the nvdimm is never mapped. The kernel runs with nokaslr.
+ * guest_translate_kernel() - the same for a kernel address, and quick. The kernel runs with
+ * nokaslr.
  */
 bool guest_translate_kernel(uint64_t vaddr, uint64_t *paddr);
 

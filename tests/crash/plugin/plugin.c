@@ -18,7 +18,8 @@
 #include "qemu_api.h"
 #include "stream.h"
 
-#define PAGE	4096U
+#define PAGE		4096U
+#define KERNEL_TEXT	0xffffffff80000000ULL	/* and modules, fixmap: never the nvdimm */
 
 int qemu_plugin_version = QEMU_API_VERSION;
 
@@ -67,10 +68,20 @@ static bool locate(uint32_t info, uint64_t vaddr, uint64_t *paddr)
 {
 	const struct qemu_plugin_hwaddr *hwaddr;
 
-	if (vaddr >> 63)
-		return guest_translate_kernel(vaddr, paddr);
+	if (vaddr >= KERNEL_TEXT)
+		return false;
+	if (vaddr >> 63) {
+		if (guest_translate_kernel(vaddr, paddr))
+			return true;
+		problem("no translation of a store", vaddr);
+		return false;
+	}
 	hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
-	if (!hwaddr || qemu_plugin_hwaddr_is_io(hwaddr))
+	if (!hwaddr) {
+		problem("QEMU does not know where a store went", vaddr);
+		return false;
+	}
+	if (qemu_plugin_hwaddr_is_io(hwaddr))
 		return false;
 	*paddr = qemu_plugin_hwaddr_phys_addr(hwaddr);
 	return true;

@@ -27,60 +27,53 @@ static uint64_t window_start;	/* in the file */
 static size_t used;		/* in the window */
 static uint64_t last_time;
 
-/* Map the part that starts at the page of the file's end. */
-static int move_window(void)
+/* Map the part that starts at the page of the file's end; NULL and errno if that fails. */
+static uint8_t *move_window(void)
 {
 	uint64_t end = window_start + used, start = end & ~(PAGE - 1);
-	int err;
+	uint8_t *p;
 
 	if (window)
 		munmap(window, WINDOW);
 	window = NULL;
 	/* Blocks now, not a SIGBUS later. */
-	err = posix_fallocate(file, start, WINDOW);
-	if (err)
-		return err;
-	window = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, file, start);
-	if (window == MAP_FAILED) {
-		window = NULL;
-		return errno;
-	}
+	errno = posix_fallocate(file, start, WINDOW);
+	if (errno)
+		return NULL;
+	p = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, file, start);
+	if (p == MAP_FAILED)
+		return NULL;
+	window = p;
 	window_start = start;
 	used = end - start;
-	return 0;
+	return p;
 }
 
-static void put(const void *data, size_t len)
+/* Where @len more bytes go. A trace with a hole proves nothing: failing ends the run. */
+static uint8_t *room(size_t len)
 {
-	memcpy(window + used, data, len);
+	uint8_t *p = window;
+
+	if (!p || used + len > WINDOW)
+		p = move_window();
+	if (!p) {
+		fprintf(stderr, "pmof-trace: cannot extend the trace: %s\n", strerror(errno));
+		_exit(1);
+	}
+	p += used;
 	used += len;
+	return p;
 }
 
-/* A trace with a hole proves nothing: end the run. */
-static void room(size_t len)
-{
-	int err;
-
-	if (used + len <= WINDOW)
-		return;
-	err = move_window();
-	if (!err)
-		return;
-	fprintf(stderr, "pmof-trace: cannot extend the trace: %s\n", strerror(err));
-	_exit(1);
-}
-
+/* The type last: were QEMU killed in here, the zero in its place would end the trace. */
 static void add(const struct trace_rec *rec, const void *data)
 {
-	room(sizeof(*rec) + rec->len);
-	/*
-	 * The type last: were QEMU killed between the two, the zero in its place ends the trace.
-	 */
-	memcpy(window + used + 1, (const uint8_t *)rec + 1, sizeof(*rec) - 1);
+	uint8_t *p = room(sizeof(*rec) + rec->len);
+
+	memcpy(p + 1, (const uint8_t *)rec + 1, sizeof(*rec) - 1);
 	if (rec->len)
-		memcpy(window + used + sizeof(*rec), data, rec->len);
-	__atomic_store_n(window + used, rec->type, __ATOMIC_RELEASE);
-	used += sizeof(*rec) + rec->len;
+		memcpy(p + sizeof(*rec), data, rec->len);
+	__atomic_store_n(p, rec->type, __ATOMIC_RELEASE);
 }
 
 static void add_time(unsigned int cpu, uint64_t step)
@@ -104,15 +97,17 @@ int stream_open(const char *path, uint64_t base, uint64_t size)
 		.pmem_base = base,
 		.pmem_size = size,
 	};
-	int err;
+	uint8_t *p;
 
 	file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (file < 0)
 		return errno;
-	err = move_window();
-	if (!err)
-		put(&head, sizeof(head));
-	return err;
+	p = move_window();
+	if (!p)
+		return errno;
+	memcpy(p, &head, sizeof(head));
+	used = sizeof(head);
+	return 0;
 }
 
 void stream_add(uint8_t type, unsigned int cpu, uint64_t addr, const void *data, uint16_t len)
