@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034 # variables are shared with the scripts that source this
+# shellcheck shell=bash disable=SC2034,SC2086,SC2154 # variables are shared with the scripts that source this
 #
 # What crash and mutate share: building, one traced run of the lab per persist
 # method, and the explorer over it. The caller sets $build.
@@ -59,6 +59,7 @@ build_rxe() {
 # --- a run of the lab ---------------------------------------------------------------
 
 # run_lab DIR STAGE RXE WORKLOAD-OPTIONS [LAB-OPTION]...: after method_setup.
+# $PMOF_LAB_PREFIX, words, is put in front of the lab's command: nice, a lock.
 run_lab() {
 	local dir=$1 stage=$2 rxe_dir=$3 work=$4 append=''
 	local -a options=()
@@ -74,7 +75,8 @@ run_lab() {
 	END
 	[[ -z $rxe ]] || options+=(--rxe "$rxe_dir")
 	[[ -z $lazy ]] || append="rdma_rxe.lazy_write=1"
-	PMOF_LAB_APPEND=$append PMOF_STAGE=$stage PMOF_LAB_DIR=$dir/lab "$top/tests/lab/lab" \
+	PMOF_LAB_APPEND=$append PMOF_STAGE=$stage PMOF_LAB_DIR=$dir/lab \
+		${PMOF_LAB_PREFIX:-} "$top/tests/lab/lab" \
 		--kernel "$kernel" --domain "$domain" --overlay "$dir/overlay" \
 		--share "$dir/host" --timeout 400 "${options[@]}" "$@" \
 		--server "$top/tests/crash/guest/server" --client "$top/tests/crash/guest/client"
