@@ -65,6 +65,8 @@ $(TEST_BUILD)/bench/kalia: tests/bench/kalia.c tests/vm/vm.h tests/build.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) -O2 -o $@ $< -lpthread
 
+include tests/crash/build.mk
+
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
 
 # --- the power-cut explorer's plugin for QEMU --------------------------------
