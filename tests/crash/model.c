@@ -31,7 +31,7 @@ int model_init(struct model *m, uint64_t size, enum fence_mode mode, bool caches
 	/* Both are mostly never touched. */
 	m->durable = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	m->line = calloc(size / TRACE_LINE, sizeof(*m->line));
+	m->line = calloc(size / TRACE_LINE, sizeof(struct line *));
 	return m->durable == MAP_FAILED || !m->line ? -1 : 0;
 }
 
