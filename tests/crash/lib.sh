@@ -79,7 +79,7 @@ run_lab() {
 		EXPORT_OPTIONS="${assert:+--placement assert-memory}"
 	END
 	[[ -z $rxe ]] || options+=(--rxe "$build/lab-rxe-marks")
-	[[ -z $lazy ]] || append="rdma_rxe.lazy_write=1"
+	[[ -z $lazy ]] || append="rdma_rxe.lazy_write=1 rdma_rxe.lazy_atomic=1"
 	PMOF_LAB_APPEND=$append PMOF_STAGE=$stage PMOF_LAB_DIR=$dir/lab \
 		${PMOF_LAB_PREFIX:-} "$top/tests/lab/lab" \
 		--kernel "$kernel" --domain "$domain" --overlay "$dir/overlay" \
