@@ -140,12 +140,13 @@ static void turn(struct method *m, struct result *r, uint64_t size, int round)
 	r->round_median[round] = percentile(ns, each, 50);
 }
 
-static void count(const struct method *m, struct result *r, int sign)
+/* Called before and behind the rounds: what they counted is left in @r. */
+static void count(const struct method *m, struct result *r)
 {
 	int i;
 
-	for (i = 0; i < COUNTERS; i++)
-		r->count[i] += sign * vm_stat(m->instance, counter_files[i]);
+	for (i = 0; m->fd >= 0 && i < COUNTERS; i++)
+		r->count[i] = vm_stat(m->instance, counter_files[i]) - r->count[i];
 }
 
 /* Each round starts with another method. */
@@ -157,7 +158,7 @@ static void measure(struct result *r, uint64_t size)
 		r[m].ns = calloc((size_t)rounds * each, sizeof(uint64_t));
 	for (round = -warm_up; round < rounds; round++) {
 		for (m = 0; !round && m < METHODS; m++)
-			count(&methods[m], &r[m], -1);
+			count(&methods[m], &r[m]);
 		for (k = 0; k < METHODS; k++) {
 			m = (round + warm_up + k) % METHODS;
 			if (methods[m].fd >= 0)
@@ -165,7 +166,7 @@ static void measure(struct result *r, uint64_t size)
 		}
 	}
 	for (m = 0; m < METHODS; m++)
-		count(&methods[m], &r[m], 1);
+		count(&methods[m], &r[m]);
 }
 
 static void evaluate(struct result *r)

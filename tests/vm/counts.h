@@ -6,8 +6,8 @@
 #include "vm.h"
 
 enum {
-	WR_WRITE, WR_READ, WR_SEND, WR_CAS, WR_FETCH_ADD, ROUND_TRIPS, PUTS, GETS, PERSISTS,
-	ATOMICS, BYTES_PUT, BYTES_GOT, ERRORS, RPC_CALLS, SRV_PERSISTS, SRV_PUTS, COMMITS,
+	WR_WRITE, WR_READ, WR_SEND, WR_CAS, WR_FETCH_ADD, WR_FLUSH, WR_ATOMIC_WRITE, ROUND_TRIPS,
+	PUTS, GETS, PERSISTS, ATOMICS, BYTES_PUT, BYTES_GOT, ERRORS, RPC_CALLS, SRV_PERSISTS, SRV_PUTS, COMMITS,
 	PREPARES, REVALIDATES, BATCHES, BATCH_1, BATCH_2, BATCH_4, BATCH_8, BATCH_16, LINES,
 	BYTES, FENCES, REPLIES, BAD_MESSAGES, MRS, NR_COUNTERS
 };
@@ -15,6 +15,7 @@ enum {
 static const char *const names[NR_COUNTERS] = {
 	[WR_WRITE] = "stats/wr_write", [WR_READ] = "stats/wr_read", [WR_SEND] = "stats/wr_send",
 	[WR_CAS] = "stats/wr_cas", [WR_FETCH_ADD] = "stats/wr_fetch_add",
+	[WR_FLUSH] = "stats/wr_flush", [WR_ATOMIC_WRITE] = "stats/wr_atomic_write",
 	[ROUND_TRIPS] = "stats/round_trips", [PUTS] = "stats/puts", [GETS] = "stats/gets",
 	[PERSISTS] = "stats/persists", [ATOMICS] = "stats/atomics",
 	[BYTES_PUT] = "stats/bytes_put", [BYTES_GOT] = "stats/bytes_got",

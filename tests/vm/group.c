@@ -46,10 +46,9 @@ FIXTURE_TEARDOWN(group)
 
 struct putter {
 	pthread_t thread;
-	int fd, id, nr;
-	atomic_bool *stop;	/* or NULL: @nr puts */
-	int rc;
+	atomic_bool *stop;	/* or NULL: PUTS_EACH */
 	double longest;
+	int fd, id, nr, rc;
 };
 
 static void *put_many(void *arg)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The ioctls' contract with bad callers: sizes, reserved fields, flags, ranges,
- * pointers, open modes. (submit.c has the rules of SUBMIT.)
+ * pointers, open modes. (submit.c has the rules of SUBMIT, objects.c those of objects.)
  */
 #include "window.h"
 
@@ -17,8 +17,9 @@ struct call {
 
 static const struct call calls[] = {
 	{ "GET_INFO", PMOF_IOC_GET_INFO, sizeof(struct pmof_info), false, 0 },
-	{ "PUT", PMOF_IOC_PUT, sizeof(struct pmof_rw), true, PMOF_F_PERSIST },
-	{ "GET", PMOF_IOC_GET, sizeof(struct pmof_rw), true, 0 },
+	{ "PUT", PMOF_IOC_PUT, sizeof(struct pmof_rw), true,
+	  PMOF_F_PERSIST | PMOF_F_COMMIT },
+	{ "GET", PMOF_IOC_GET, sizeof(struct pmof_rw), true, PMOF_F_VALID },
 	{ "PERSIST", PMOF_IOC_PERSIST, sizeof(struct pmof_persist), true, 0 },
 	{ "CAS", PMOF_IOC_CAS, sizeof(struct pmof_atomic), true, PMOF_F_PERSIST },
 	{ "FETCH_ADD", PMOF_IOC_FETCH_ADD, sizeof(struct pmof_atomic), true, PMOF_F_PERSIST },
@@ -203,7 +204,7 @@ TEST_F(window, unknown_ioctls)
 
 	*(uint32_t *)buf = sizeof(buf);
 	for (nr = 0; nr < 256; nr++) {
-		if (nr <= 0x06)
+		if (nr <= 0x08)
 			continue;
 		EXPECT_EQ(-ENOTTY, vm_ioctl(self->fd, _IO(PMOF_IOC_MAGIC, nr), buf))
 			TH_LOG("number %u", nr);
@@ -245,7 +246,9 @@ TEST_F(window, info_domain_and_methods)
 	EXPECT_EQ(cpu ? PMOF_DOMAIN_CPU_CACHE : PMOF_DOMAIN_MEMORY_CONTROLLER, self->info.domain);
 	EXPECT_EQ(cpu, !!(self->info.methods & (1U << PMOF_METHOD_READ)));
 	EXPECT_TRUE(self->info.methods & (1U << PMOF_METHOD_ASSIST));
-	EXPECT_EQ(cpu ? PMOF_METHOD_READ : PMOF_METHOD_ASSIST, self->info.method);
+	EXPECT_TRUE(self->info.methods & (1U << PMOF_METHOD_RPC));
+	EXPECT_EQ(PMOF_METHOD_AUTO, self->info.method);
+	EXPECT_LE(1024, self->info.max_rpc);
 }
 
 TEST_F(window, info_tail_is_zeroed)
