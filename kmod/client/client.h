@@ -70,8 +70,8 @@ enum pmof_state {
 #define PMOF_SLOT_MSG_SIZE						\
 	(sizeof(struct pmof_wire_objects) + PMOF_MAX_OBJECTS * sizeof(__le64))
 
-static_assert(PMOF_SLOT_MSG_SIZE >= sizeof(struct pmof_wire_put), "any message fits");
-static_assert(PMOF_BOUNCE_SIZE >= PMOF_MAX_OBJECTS * sizeof(u64), "any reply's words fit");
+static_assert(sizeof(struct pmof_wire_put) <= PMOF_SLOT_MSG_SIZE, "any message fits");
+static_assert(PMOF_MAX_OBJECTS * sizeof(u64) <= PMOF_BOUNCE_SIZE, "any reply's words fit");
 
 struct pmof_conn;
 struct pmof_persist_ops;
