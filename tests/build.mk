@@ -20,8 +20,9 @@ TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
 
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
-UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c kmod/client/options.c \
-	kmod/client/method.c kmod/client/auto_table.c tools/parse.c tools/bench_stats.c
+UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c kmod/common/names.c \
+	kmod/client/options.c kmod/client/method.c kmod/client/auto_table.c \
+	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -64,7 +65,55 @@ $(TEST_BUILD)/bench/kalia: tests/bench/kalia.c tests/vm/vm.h tests/build.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) -O2 -o $@ $< -lpthread
 
+include tests/crash/build.mk
+
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
+
+# --- the power-cut explorer's plugin for QEMU --------------------------------
+
+TRACE_PLUGIN := $(TEST_BUILD)/crash/trace.so
+TRACE_PLUGIN_SRC := $(wildcard tests/crash/plugin/*.c)
+
+$(TRACE_PLUGIN): $(TRACE_PLUGIN_SRC) $(wildcard tests/crash/plugin/*.h) tests/crash/trace.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes \
+		-Wstrict-prototypes -D_GNU_SOURCE -fvisibility=hidden -fPIC -shared \
+		-o $@.tmp $(TRACE_PLUGIN_SRC) -lpthread && mv $@.tmp $@
+
+CRASH_TOOLS := $(TEST_BUILD)/crash/dump $(TEST_BUILD)/crash/verify
+
+$(CRASH_TOOLS): $(TEST_BUILD)/crash/%: tests/crash/%.c tests/crash/reader.c tests/crash/reader.h \
+		tests/crash/trace.h tests/crash/sequences.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -D_GNU_SOURCE -o $@ \
+		$< tests/crash/reader.c
+
+# In the guest. At a fixed address, low: some of its operands have 32 bits. Its assembly calls.
+CRASH_GUEST := $(TEST_BUILD)/crash/overlay/usr/bin/sequences
+
+$(CRASH_GUEST): tests/crash/sequences.c tests/crash/sequences.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -D_GNU_SOURCE -no-pie -fno-pie \
+		-mno-red-zone -o $@ $< -lpthread
+
+trace-plugin: $(TRACE_PLUGIN)
+
+crash-selftest: $(TRACE_PLUGIN) $(CRASH_TOOLS) $(CRASH_GUEST)
+
+print-trace-plugin:
+	@echo $(TRACE_PLUGIN)
+
+# --- the lab's soft-RoCE ------------------------------------------------------
+
+LAB_RXE := $(BUILD)/lab-rxe/rdma_rxe.ko $(BUILD)/lab-rxe-marks/rdma_rxe.ko
+
+$(LAB_RXE): tests/lab/rxe/build $(wildcard tests/lab/rxe/patches/*.patch tests/lab/rxe/test/*)
+	$(Q)kdir=$$(scripts/kernel kdir 6.12) && \
+		tests/lab/rxe/build $(if $(findstring -marks/,$@),--marks) "$$kdir" $(@D)
+
+lab-rxe: $(BUILD)/lab-rxe/rdma_rxe.ko ## build the lab's soft-RoCE (FLUSH from modules, lazy_write) for 6.12
+
+lab-rxe-marks: $(BUILD)/lab-rxe-marks/rdma_rxe.ko ## the same, with the power-cut explorer's marks
 
 # --- what people and machines call -------------------------------------------
 
@@ -82,6 +131,9 @@ check-lab: ## run the lab's own test
 
 check-vm: ## run the VM suites; KVER=6.1|6.12, SUITE= select
 	@BUILD="$(BUILD)" tests/run $(KVER:%=--kernel %) $(SUITE:%=--suite %) vm
+
+check-crash-plugin: crash-selftest ## run the test of the crash explorer's QEMU plugin (a minute)
+	@BUILD="$(BUILD)" tests/crash/selftest
 
 check-mutants: ## prove that the unit tests notice mistakes
 	@BUILD="$(BUILD)" tests/unit/mutate
@@ -101,4 +153,6 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: tests check check-long check-unit check-lab check-vm check-mutants check-vm-mutants bench-kalia lint demo
+.PHONY: bench-kalia check check-crash-plugin check-lab check-long check-mutants check-unit \
+	check-vm check-vm-mutants crash-selftest demo lab-rxe lab-rxe-marks lint print-trace-plugin \
+	tests trace-plugin

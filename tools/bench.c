@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* pmof bench: the command line, the list of measurements, and the report. */
+/* pmof bench: the command line, and the list of measurements. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,9 +11,14 @@
 #include "output.h"
 #include "tool.h"
 
-#define LIST_MAX	16		/* entries of a list on the command line */
 #define THREADS_MAX	256
 #define BUFFER_MAX	(1ULL << 30)	/* bytes of one thread's buffer */
+
+#define BENCH_NS	2000000000ULL	/* default times of a measurement */
+#define CALIBRATE_NS	500000000ULL
+
+#define CALIBRATE_SIZE_MIN	64ULL	/* and powers of two up to 64k */
+#define CALIBRATE_SIZES		11
 
 static const struct bench_op all_ops[] = {
 	{ "put", BENCH_PUT, 0 },
@@ -24,24 +29,14 @@ static const struct bench_op all_ops[] = {
 	{ "cas-persist", BENCH_CAS, PMOF_F_PERSIST },
 	{ "fetch-add", BENCH_FETCH_ADD, 0 },
 	{ "fetch-add-persist", BENCH_FETCH_ADD, PMOF_F_PERSIST },
+	{ "prepare", BENCH_PREPARE, 0 },
+	{ "put-commit", BENCH_PUT_COMMIT, 0 },
 };
 
-struct bench {
-	const char *device;
-	const struct bench_op *op[LIST_MAX];
-	uint64_t size[LIST_MAX];
-	unsigned int threads[LIST_MAX];
-	unsigned int depth[LIST_MAX];
-	int nr_ops, nr_sizes, nr_threads, nr_depths;
-	uint64_t time_ns, count;
-	uint64_t offset, span;
-	bool has_offset, has_span;
-	bool overwrite;
-	bool json;
-	struct pmof_dev *dev;
-	struct pmof_info info;
-	struct json_object *results;
-};
+static const struct bench_op *const op_put = &all_ops[0];
+static const struct bench_op *const op_put_persist = &all_ops[1];
+static const struct bench_op *const op_get = &all_ops[2];
+static const struct bench_op *const op_put_commit = &all_ops[ARRAY_SIZE(all_ops) - 1];
 
 static bool writes(const struct bench_op *op)
 {
@@ -53,17 +48,22 @@ static bool is_atomic(const struct bench_op *op)
 	return op->kind == BENCH_CAS || op->kind == BENCH_FETCH_ADD;
 }
 
+static bool is_object(const struct bench_op *op)
+{
+	return op->kind == BENCH_PREPARE || op->kind == BENCH_PUT_COMMIT;
+}
+
 /* --- the command line ------------------------------------------------------ */
 
 enum {
 	OPT_OP = OPT_LAST, OPT_SIZE, OPT_THREADS, OPT_DEPTH, OPT_TIME, OPT_COUNT, OPT_OFFSET,
-	OPT_SPAN, OPT_OVERWRITE,
+	OPT_SPAN, OPT_OVERWRITE, OPT_COMMIT, OPT_CALIBRATE, OPT_DRY_RUN,
 };
 
 static const struct argp_option options[] = {
 	{ "op", OPT_OP, "OP,...", 0, "put, put-persist, get, persist, cas, cas-persist, "
-	  "fetch-add, fetch-add-persist; default get, and put and put-persist where "
-	  "writing is allowed", 0 },
+	  "fetch-add, fetch-add-persist, prepare, put-commit; default get, and put and "
+	  "put-persist where writing is allowed", 0 },
 	{ "size", OPT_SIZE, "BYTES,...", 0, "Bytes of an operation; default 64,4k,64k", 0 },
 	{ "threads", OPT_THREADS, "N,...", 0, "Threads, each in its own part of the range; "
 	  "default 1", 0 },
@@ -75,6 +75,12 @@ static const struct argp_option options[] = {
 	{ "span", OPT_SPAN, "BYTES", 0, "Bytes of the range; default up to the end", 0 },
 	{ "overwrite", OPT_OVERWRITE, NULL, 0, "Allow what the range holds to be overwritten; "
 	  "not needed where both --offset and --span are given", 0 },
+	{ "commit", OPT_COMMIT, NULL, 0, "Committed puts: put-commit, too", 0 },
+	{ "calibrate", OPT_CALIBRATE, NULL, 0, "Measure durable puts by every usable persist "
+	  "method, and let the method auto use the quickest for each size", 0 },
+	{ "dry-run", OPT_DRY_RUN, NULL, 0, "With --calibrate: measure and print, change nothing",
+	  0 },
+	{ "verbose", 'v', NULL, 0, "Print every counter that moved", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
 	{ 0 }
 };
@@ -98,7 +104,7 @@ static void parse_ops(struct bench *b, const char *arg, struct argp_state *state
 	while (s) {
 		comma = strchrnul(s, ',');
 		op = find_op(s, (size_t)(comma - s));
-		if (!op || b->nr_ops == LIST_MAX) {
+		if (!op || b->nr_ops == BENCH_LIST_MAX) {
 			argp_error(state, "--op '%s' holds an unknown operation, or too many", arg);
 			return;
 		}
@@ -111,36 +117,68 @@ static void parse_sizes(struct bench *b, const char *arg, struct argp_state *sta
 {
 	int i;
 
-	b->nr_sizes = parse_size_list(arg, b->size, LIST_MAX);
+	b->nr_sizes = parse_size_list(arg, b->size, BENCH_LIST_MAX);
 	for (i = 0; i < b->nr_sizes; i++)
 		if (!b->size[i] || b->size[i] > BUFFER_MAX)
 			b->nr_sizes = -ERANGE;
 	if (b->nr_sizes <= 0)
 		argp_error(state, "--size '%s' is malformed: 1 to %d sizes from 1 to 1G, as "
-			   "64,4k,1M", arg, LIST_MAX);
+			   "64,4k,1M", arg, BENCH_LIST_MAX);
 }
 
 static int parse_numbers(const char *what, const char *arg, unsigned int max, unsigned int *list,
 			 struct argp_state *state)
 {
-	int n = parse_uint_list(arg, 1, max, list, LIST_MAX);
+	int n = parse_uint_list(arg, 1, max, list, BENCH_LIST_MAX);
 
 	if (n <= 0)
 		argp_error(state, "%s '%s' is malformed: 1 to %d numbers from 1 to %u, as 1,2,8",
-			   what, arg, LIST_MAX, max);
+			   what, arg, BENCH_LIST_MAX, max);
 	return n;
 }
 
+/* One measurement of each size, the sizes being those of a table. */
+static void check_calibrate(struct bench *b, struct argp_state *state)
+{
+	int i;
+
+	for (i = 0; i < b->nr_ops; i++)
+		if (b->op[i] != op_put_persist && b->op[i] != op_put_commit)
+			argp_error(state, "--calibrate is for --op put-persist, put-commit or "
+				   "both");
+	for (i = 1; i < b->nr_sizes; i++)
+		if (b->size[i] <= b->size[i - 1])
+			argp_error(state, "--calibrate needs sizes that ascend");
+	if (b->nr_threads > 1 || b->nr_depths > 1 || b->depth[0] > 1)
+		argp_error(state, "--calibrate takes one number of --threads, and a --depth of 1");
+	if (!b->nr_sizes)
+		for (i = 0; i < CALIBRATE_SIZES; i++)
+			b->size[b->nr_sizes++] = CALIBRATE_SIZE_MIN << i;
+}
+
+/* What was not given has its default. */
 static void check_arguments(struct bench *b, struct argp_state *state)
 {
+	static const uint64_t sizes[] = { 64, 4096, 65536 };
+
 	if (!state->arg_num)
 		argp_usage(state);
 	if (b->time_ns && b->count)
 		argp_error(state, "give either --time or --count");
 	if (b->has_span && !b->span)
 		argp_error(state, "--span is 0");
+	if (b->dry_run && !b->calibrate)
+		argp_error(state, "--dry-run needs --calibrate");
+	if (b->calibrate)
+		check_calibrate(b, state);
+	if (!b->nr_sizes) {
+		memcpy(b->size, sizes, sizeof(sizes));
+		b->nr_sizes = ARRAY_SIZE(sizes);
+	}
+	b->nr_threads += !b->nr_threads;
+	b->nr_depths += !b->nr_depths;
 	if (!b->time_ns && !b->count)
-		b->time_ns = 2000000000;
+		b->time_ns = b->calibrate ? CALIBRATE_NS : BENCH_NS;
 }
 
 static error_t parse_limits(int key, char *arg, struct argp_state *state)
@@ -169,6 +207,34 @@ static error_t parse_limits(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static error_t parse_switch(int key, char *arg, struct argp_state *state)
+{
+	struct bench *b = state->input;
+
+	switch (key) {
+	case OPT_OVERWRITE:
+		b->overwrite = true;
+		return 0;
+	case OPT_COMMIT:
+		b->commit = true;
+		return 0;
+	case OPT_CALIBRATE:
+		b->calibrate = true;
+		return 0;
+	case OPT_DRY_RUN:
+		b->dry_run = true;
+		return 0;
+	case OPT_JSON:
+		b->json = true;
+		return 0;
+	case 'v':
+		b->verbose = true;
+		return 0;
+	default:
+		return parse_limits(key, arg, state);
+	}
+}
+
 static error_t parse_bench(int key, char *arg, struct argp_state *state)
 {
 	struct bench *b = state->input;
@@ -186,12 +252,6 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 	case OPT_DEPTH:
 		b->nr_depths = parse_numbers("--depth", arg, PMOF_SUBMIT_MAX, b->depth, state);
 		return 0;
-	case OPT_OVERWRITE:
-		b->overwrite = true;
-		return 0;
-	case OPT_JSON:
-		b->json = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
 			argp_usage(state);
@@ -201,7 +261,7 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 		check_arguments(b, state);
 		return 0;
 	default:
-		return parse_limits(key, arg, state);
+		return parse_switch(key, arg, state);
 	}
 }
 
@@ -217,21 +277,42 @@ static bool any_op(const struct bench *b, bool (*is)(const struct bench_op *))
 	return false;
 }
 
+static void add_op(struct bench *b, const struct bench_op *op)
+{
+	int i;
+
+	for (i = 0; i < b->nr_ops; i++)
+		if (b->op[i] == op)
+			return;
+	if (b->nr_ops < BENCH_LIST_MAX)
+		b->op[b->nr_ops++] = op;
+}
+
+static void add_default_ops(struct bench *b, bool may_write)
+{
+	if (b->calibrate) {
+		add_op(b, op_put_persist);
+	} else if (!b->commit) {
+		add_op(b, op_get);
+		if (may_write) {
+			add_op(b, op_put);
+			add_op(b, op_put_persist);
+		}
+	}
+}
+
 /*
  * A benchmark that writes destroys what is there: it must be allowed to, or be
  * told which range to use.
  */
 static int choose_ops(struct bench *b)
 {
-	static const struct bench_op *const defaults[] = {
-		&all_ops[2], &all_ops[0], &all_ops[1],	/* get, put, put-persist */
-	};
 	bool may_write = b->overwrite || (b->has_offset && b->has_span);
 
-	if (!b->nr_ops) {
-		b->nr_ops = may_write ? 3 : 1;
-		memcpy(b->op, defaults, sizeof(defaults));
-	}
+	if (!b->nr_ops)
+		add_default_ops(b, may_write);
+	if (b->commit)
+		add_op(b, op_put_commit);
 	if (may_write || !any_op(b, writes))
 		return 0;
 	complain("these operations overwrite what %s holds", b->device);
@@ -252,6 +333,19 @@ static int check_range(struct bench *b)
 	return -ERANGE;
 }
 
+static int check_object_sizes(const struct bench *b)
+{
+	int i;
+
+	for (i = 0; i < b->nr_sizes; i++)
+		if (b->size[i] % 8 || b->size[i] < PMOF_OBJECT_MIN) {
+			complain("an object cannot have %llu bytes: a multiple of 8, at least %d",
+				 (unsigned long long)b->size[i], PMOF_OBJECT_MIN);
+			return -EINVAL;
+		}
+	return 0;
+}
+
 static int check_features(const struct bench *b)
 {
 	if (any_op(b, writes) && (b->info.flags & PMOF_INFO_READ_ONLY)) {
@@ -263,11 +357,11 @@ static int check_features(const struct bench *b)
 		complain("%s: this session has no atomics (EOPNOTSUPP)", b->device);
 		return -EOPNOTSUPP;
 	}
-	if (any_op(b, is_atomic) && b->offset % 8) {
-		complain("atomics need an --offset that is a multiple of 8");
+	if ((any_op(b, is_atomic) || any_op(b, is_object)) && b->offset % 8) {
+		complain("atomics and objects need an --offset that is a multiple of 8");
 		return -EINVAL;
 	}
-	return 0;
+	return any_op(b, is_object) ? check_object_sizes(b) : 0;
 }
 
 static int open_bench(struct bench *b)
@@ -283,108 +377,6 @@ static int open_bench(struct bench *b)
 	return ret ? ret : check_features(b);
 }
 
-/* --- the report ------------------------------------------------------------ */
-
-static void put_latency(struct json_object *o, const struct hist *h)
-{
-	struct json_object *l = new_object();
-
-	put_u64(l, "min", h->min);
-	put_u64(l, "median", hist_percentile(h, 500));
-	put_u64(l, "p90", hist_percentile(h, 900));
-	put_u64(l, "p99", hist_percentile(h, 990));
-	put_u64(l, "p999", hist_percentile(h, 999));
-	put_u64(l, "max", h->max);
-	put_u64(l, "mean", hist_mean(h));
-	put_object(o, "latency_ns", l);
-}
-
-static struct json_object *result_object(const struct bench_case *c, const struct bench_result *r)
-{
-	double seconds = (double)r->elapsed_ns / 1e9;
-	struct json_object *o = new_object(), *sub;
-
-	put_text(o, "op", c->op->name);
-	put_u64(o, "size", c->size);
-	put_u64(o, "threads", c->threads);
-	put_u64(o, "depth", c->depth);
-	put_u64(o, "operations", r->ops);
-	put_double(o, "seconds", seconds);
-	put_double(o, "ops_per_s", seconds > 0 ? (double)r->ops / seconds : 0);
-	put_double(o, "bytes_per_s",
-		   seconds > 0 ? (double)r->ops * (double)c->size / seconds : 0);
-	put_latency(o, &r->latency);
-	sub = new_object();
-	snapshot_put_per_op(sub, &r->after, &r->before, r->ops);
-	put_object(o, "per_op", sub);
-	sub = new_object();
-	snapshot_put(sub, &r->after, &r->before);
-	put_object(o, "counters", sub);
-	return o;
-}
-
-static const struct column columns[] = {
-	{ "OP", "op", COL_TEXT }, { "SIZE", "size", COL_SIZE }, { "THR", "threads", COL_NUMBER },
-	{ "DEPTH", "depth", COL_NUMBER }, { "OPS/S", "ops_per_s", COL_RATE },
-	{ "BYTES/S", "bytes_per_s", COL_SIZE }, { "MIN", "latency_ns.min", COL_NS },
-	{ "MEDIAN", "latency_ns.median", COL_NS }, { "P99", "latency_ns.p99", COL_NS },
-	{ "MAX", "latency_ns.max", COL_NS }, { "WR", "per_op.client.work_requests", COL_COUNT },
-	{ "TRIPS", "per_op.client.round_trips", COL_COUNT },
-	{ "COMPL", "per_op.client.completions", COL_COUNT },
-	{ "RPC", "per_op.server.rpc_calls", COL_COUNT },
-	{ "LINES", "per_op.server.lines", COL_COUNT },
-	{ "FENCES", "per_op.server.fences", COL_COUNT },
-};
-
-static void put_attr(struct json_object *o, const char *key, const char *attr, int instance)
-{
-	char text[256];
-
-	if (!pmof_read_attr(instance, attr, text, sizeof(text)))
-		put_text(o, key, text);
-}
-
-static struct json_object *report_object(const struct bench *b)
-{
-	int instance = pmof_instance(b->dev);
-	struct json_object *o = new_object();
-	char text[24];
-
-	snprintf(text, sizeof(text), "pmof%d", instance);
-	put_text(o, "device", text);
-	put_text(o, "namespace", b->info.name);
-	put_attr(o, "address", "address", instance);
-	put_text(o, "persist_method", pmof_method_name(b->info.method));
-	put_text(o, "domain", pmof_domain_name(b->info.domain));
-	put_text(o, "placement", pmof_placement_name(b->info.placement));
-	put_bool(o, "durable", b->info.flags & PMOF_INFO_DURABLE);
-	put_u64(o, "queues", b->info.nr_queues);
-	put_u64(o, "queue_depth", b->info.queue_depth);
-	put_u64(o, "offset", b->offset);
-	put_u64(o, "span", b->span);
-	put_object(o, "results", json_object_get(b->results));
-	return o;
-}
-
-static void print_report(const struct bench *b)
-{
-	struct json_object *o = report_object(b);
-
-	if (b->json) {
-		print_json(o, false);
-	} else {
-		printf("pmof%d: '%s', persist method %s, domain %s, %u queues%s\n\n",
-		       pmof_instance(b->dev), b->info.name, pmof_method_name(b->info.method),
-		       pmof_domain_name(b->info.domain), b->info.nr_queues,
-		       b->info.flags & PMOF_INFO_DURABLE ? "" : "; NOT DURABLE");
-		print_table(b->results, columns, ARRAY_SIZE(columns));
-		puts("\nWR work requests, TRIPS round trips waited for, COMPL completions, RPC "
-		     "server handler\ncalls, LINES and FENCES of the server's write-back: counted, "
-		     "per operation.");
-	}
-	json_object_put(o);
-}
-
 /* --- the measurements ------------------------------------------------------ */
 
 static const struct reason run_reasons[] = {
@@ -392,16 +384,27 @@ static const struct reason run_reasons[] = {
 	{ ENODEV, "the device was disconnected", "`pmof connect` makes a new one" },
 	{ ENOMEM, "out of memory", "use a smaller --size, --depth or --threads" },
 	{ EAGAIN, "cannot start so many threads", "use fewer --threads" },
+	{ ESTALE, "an object was prepared by somebody else meanwhile",
+	  "--offset and --span name a range that nobody else uses" },
 	{ 0 }
 };
 
 static int check_case(const struct bench_case *c)
 {
+	uint64_t objects = c->depth * (c->time_ns ? 1 : c->count);
+
 	if (!bench_share(c)) {
 		complain("the range of %llu bytes is too small for %u threads with operations of "
 			 "%llu bytes", (unsigned long long)c->span, c->threads,
 			 (unsigned long long)c->size);
 		hint("use a larger --span, a smaller --size or fewer --threads");
+		return -ERANGE;
+	}
+	if (c->op->kind == BENCH_PUT_COMMIT && objects > bench_share(c) / c->size) {
+		complain("the range of %llu bytes has no room for so many objects of %llu bytes: "
+			 "each is put once", (unsigned long long)c->span,
+			 (unsigned long long)c->size);
+		hint("use a larger --span, a smaller --count or a smaller --depth");
 		return -ERANGE;
 	}
 	if (c->size * c->depth > BUFFER_MAX) {
@@ -413,27 +416,34 @@ static int check_case(const struct bench_case *c)
 	return 0;
 }
 
-static int measure(struct bench *b, const struct bench_case *c)
+int bench_measure(const struct bench *b, const struct bench_case *c, struct bench_result *r)
 {
-	struct bench_result *r;
 	int ret = check_case(c);
 
 	if (ret)
 		return ret;
-	r = malloc(sizeof(*r));
+	ret = bench_run(c, r);
+	if (ret)
+		explain(run_reasons, ret, "%s of %llu bytes on %s", c->op->name,
+			(unsigned long long)c->size, b->device);
+	return ret;
+}
+
+static int measure(struct bench *b, const struct bench_case *c)
+{
+	struct bench_result *r = malloc(sizeof(*r));
+	int ret;
+
 	if (!r)
 		return -ENOMEM;
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "%s %llu bytes, %u threads, depth %u ...\033[K\r", c->op->name,
 			(unsigned long long)c->size, c->threads, c->depth);
-	ret = bench_run(c, r);
+	ret = bench_measure(b, c, r);
 	if (isatty(STDERR_FILENO))
 		fputs("\033[K", stderr);
-	if (ret)
-		explain(run_reasons, ret, "%s of %llu bytes on %s", c->op->name,
-			(unsigned long long)c->size, b->device);
-	else
-		push_object(b->results, result_object(c, r));
+	if (!ret)
+		push_object(b->results, bench_result_object(c, r));
 	free(r);
 	return ret;
 }
@@ -473,6 +483,24 @@ static int measure_all(struct bench *b)
 	return ret;
 }
 
+static int run_bench(struct bench *b)
+{
+	int ret = open_bench(b);
+
+	if (ret)
+		return ret;
+	b->results = new_array();
+	if (b->calibrate) {
+		ret = bench_calibrate(b);
+	} else {
+		ret = measure_all(b);
+		if (json_object_array_length(b->results))
+			bench_print_report(b);
+	}
+	json_object_put(b->results);
+	return ret;
+}
+
 int cmd_bench(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -483,23 +511,13 @@ int cmd_bench(int argc, char **argv)
 		       "every combination of operation, size, threads and depth. A warm-up goes "
 		       "before each, neither timed nor counted.",
 	};
-	struct bench b = {
-		.size = { 64, 4096, 65536 }, .nr_sizes = 3, .threads = { 1 }, .nr_threads = 1,
-		.depth = { 1 }, .nr_depths = 1,
-	};
+	struct bench b = { .threads = { 1 }, .depth = { 1 } };
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &b);
 	if (choose_ops(&b))
 		return EXIT_USAGE;
-	ret = open_bench(&b);
-	if (!ret) {
-		b.results = new_array();
-		ret = measure_all(&b);
-		if (json_object_array_length(b.results))
-			print_report(&b);
-		json_object_put(b.results);
-	}
+	ret = run_bench(&b);
 	pmof_close(b.dev);
 	return ret ? EXIT_FAILED : EXIT_OK;
 }

@@ -28,7 +28,11 @@ struct worker {
 	uint64_t random;
 	uint64_t word;		/* CAS: what the word is expected to hold */
 	char *buf;
-	struct pmof_op *ops;	/* depth above 1 */
+	struct pmof_op *ops;	/* depth above 1, and to prepare */
+	uint64_t *generation;	/* of the objects, BENCH_PUT_COMMIT */
+	uint64_t max_objects;	/* places for one in the range and in @generation */
+	uint64_t nr_objects;	/* prepared */
+	uint64_t next_object;	/* to be put */
 	struct hist latency;
 	uint64_t calls;
 	uint64_t start_ns, end_ns;
@@ -49,6 +53,55 @@ static uint64_t next_offset(struct worker *w)
 	return w->base + next_random(w) % w->slots * w->run->c->size;
 }
 
+/* --- objects --------------------------------------------------------------- */
+
+static bool commits(const struct worker *w)
+{
+	return w->run->c->op->kind == BENCH_PUT_COMMIT;
+}
+
+static uint64_t object_offset(const struct worker *w, uint64_t i)
+{
+	return w->base + i * w->run->c->size;
+}
+
+static int prepare_some(struct worker *w, uint64_t first, unsigned int nr)
+{
+	const struct bench_case *c = w->run->c;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < nr; i++)
+		pmof_prep_prepare(&w->ops[i], object_offset(w, first + i), c->size);
+	ret = pmof_submit(c->dev, w->ops, nr);
+	for (i = 0; i < nr && !ret; i++) {
+		ret = w->ops[i].result;
+		w->generation[first + i] = w->ops[i].old;
+	}
+	return ret;
+}
+
+/* Prepares the first @nr objects of the thread's part, or as many as there are. */
+static void prepare_objects(struct worker *w, uint64_t nr)
+{
+	uint64_t i, n;
+
+	if (nr > w->max_objects)
+		nr = w->max_objects;
+	for (i = 0; i < nr && !w->error; i += n) {
+		n = nr - i < PMOF_SUBMIT_MAX ? nr - i : PMOF_SUBMIT_MAX;
+		w->error = prepare_some(w, i, (unsigned int)n);
+	}
+	w->nr_objects = nr;
+	w->next_object = 0;
+}
+
+/* Each object can be put once. */
+static bool objects_left(const struct worker *w)
+{
+	return !commits(w) || w->nr_objects - w->next_object >= w->run->c->depth;
+}
+
 /* --- one call -------------------------------------------------------------- */
 
 /* A thread's words are its own, so the CAS succeeds from its second try on. */
@@ -66,7 +119,7 @@ static int call_cas(struct worker *w)
 static int call_one(struct worker *w, uint64_t *ns)
 {
 	const struct bench_case *c = w->run->c;
-	uint64_t offset = next_offset(w), start;
+	uint64_t offset = next_offset(w), start, object = w->next_object;
 	int ret = 0;
 
 	if (c->op->kind == BENCH_PERSIST)
@@ -90,12 +143,20 @@ static int call_one(struct worker *w, uint64_t *ns)
 	case BENCH_FETCH_ADD:
 		ret = pmof_fetch_add(c->dev, offset, 1, c->op->flags, NULL);
 		break;
+	case BENCH_PREPARE:
+		ret = pmof_prepare(c->dev, offset, c->size, NULL);
+		break;
+	case BENCH_PUT_COMMIT:
+		ret = pmof_put_commit(c->dev, w->buf, c->size, object_offset(w, object),
+				      w->generation[object]);
+		w->next_object++;
+		break;
 	}
 	*ns = now_ns() - start;
 	return ret;
 }
 
-static void prepare(struct worker *w, struct pmof_op *op, char *buf)
+static void fill_op(struct worker *w, struct pmof_op *op, char *buf)
 {
 	const struct bench_case *c = w->run->c;
 
@@ -116,6 +177,14 @@ static void prepare(struct worker *w, struct pmof_op *op, char *buf)
 	case BENCH_FETCH_ADD:
 		pmof_prep_fetch_add(op, next_offset(w), 1, c->op->flags);
 		break;
+	case BENCH_PREPARE:
+		pmof_prep_prepare(op, next_offset(w), c->size);
+		break;
+	case BENCH_PUT_COMMIT:
+		pmof_prep_put_commit(op, buf, c->size, object_offset(w, w->next_object),
+				     w->generation[w->next_object]);
+		w->next_object++;
+		break;
 	}
 }
 
@@ -127,7 +196,7 @@ static int call_submit(struct worker *w, uint64_t *ns)
 	int ret;
 
 	for (i = 0; i < c->depth; i++)
-		prepare(w, &w->ops[i], w->buf + i * c->size);
+		fill_op(w, &w->ops[i], w->buf + i * c->size);
 	start = now_ns();
 	ret = pmof_submit(c->dev, w->ops, c->depth);
 	*ns = now_ns() - start;
@@ -140,14 +209,18 @@ static int call_submit(struct worker *w, uint64_t *ns)
 
 /* --- a thread -------------------------------------------------------------- */
 
-/* Calls until the time is up or @count is reached, with or without keeping score. */
+/*
+ * Calls until the time is up, @count is reached or no object is left, with or
+ * without keeping score.
+ */
 static void run_phase(struct worker *w, uint64_t time_ns, uint64_t count, bool keep)
 {
 	uint64_t ns = 0, n = 0, now;
 
 	w->start_ns = now_ns();
 	now = w->start_ns;
-	while (!w->error && (time_ns ? now - w->start_ns < time_ns : n < count)) {
+	while (!w->error && objects_left(w) &&
+	       (time_ns ? now - w->start_ns < time_ns : n < count)) {
 		w->error = w->run->c->depth > 1 ? call_submit(w, &ns) : call_one(w, &ns);
 		if (w->error)
 			break;
@@ -158,8 +231,18 @@ static void run_phase(struct worker *w, uint64_t time_ns, uint64_t count, bool k
 			now = now_ns();
 	}
 	w->end_ns = now_ns();
-	if (keep)
-		w->calls = n;
+	w->calls = n;
+}
+
+/* Enough objects for the measurement, by the rate of the warm-up and with a reserve. */
+static uint64_t objects_needed(const struct worker *w)
+{
+	const struct bench_case *c = w->run->c;
+	double elapsed = (double)(w->end_ns - w->start_ns + 1);
+
+	if (!c->time_ns)
+		return c->count * c->depth;
+	return (uint64_t)(2.0 * (double)(w->calls + 1) * (double)c->time_ns / elapsed) * c->depth;
 }
 
 static void warm_up(struct worker *w)
@@ -171,7 +254,11 @@ static void warm_up(struct worker *w)
 		time_ns = WARM_UP_MAX_NS;
 	if (count > WARM_UP_MAX_OPS)
 		count = WARM_UP_MAX_OPS;
+	if (commits(w))
+		prepare_objects(w, WARM_UP_MAX_OPS);
 	run_phase(w, time_ns, count, false);
+	if (commits(w))
+		prepare_objects(w, objects_needed(w));
 }
 
 static bool aborted(struct run *run)
@@ -199,10 +286,20 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static uint64_t max_objects(const struct bench_case *c, uint64_t slots)
+{
+	uint64_t max = c->time_ns ? BENCH_OBJECTS_MAX : c->count * c->depth;
+
+	if (c->op->kind != BENCH_PUT_COMMIT)
+		return 0;
+	return max < slots ? max : slots;
+}
+
 static int init_worker(struct worker *w, struct run *run, unsigned int index)
 {
 	const struct bench_case *c = run->c;
 	uint64_t share = bench_share(c), size = c->size * c->depth, word, i;
+	unsigned int ops = c->depth < PMOF_SUBMIT_MAX ? PMOF_SUBMIT_MAX : c->depth;
 
 	w->run = run;
 	w->base = c->offset + index * share;
@@ -210,8 +307,10 @@ static int init_worker(struct worker *w, struct run *run, unsigned int index)
 	w->random = 0x9e3779b97f4a7c15ULL * (index + 1);
 	size = (size + 4095) / 4096 * 4096;
 	w->buf = aligned_alloc(4096, size);
-	w->ops = calloc(c->depth, sizeof(*w->ops));
-	if (!w->buf || !w->ops)
+	w->ops = calloc(ops, sizeof(*w->ops));
+	w->max_objects = max_objects(c, w->slots);
+	w->generation = calloc(w->max_objects + 1, sizeof(*w->generation));
+	if (!w->buf || !w->ops || !w->generation)
 		return -ENOMEM;
 	for (i = 0; i < size; i += sizeof(word)) {
 		word = next_random(w);
@@ -227,6 +326,7 @@ static void free_workers(struct worker *w, unsigned int nr)
 	for (i = 0; w && i < nr; i++) {
 		free(w[i].buf);
 		free(w[i].ops);
+		free(w[i].generation);
 	}
 	free(w);
 }
@@ -247,14 +347,17 @@ uint64_t bench_share(const struct bench_case *c)
 static int lead(struct run *run, struct bench_result *r)
 {
 	int instance = pmof_instance(run->c->dev);
-	int ret, ret2;
+	bool counted = !run->c->uncounted;
+	int ret = 0, ret2 = 0;
 
 	pthread_barrier_wait(&run->barrier);
 	pthread_barrier_wait(&run->barrier);	/* warm */
-	ret = snapshot_begin(instance, &r->before);
+	if (counted)
+		ret = snapshot_begin(instance, &r->before);
 	pthread_barrier_wait(&run->barrier);
 	pthread_barrier_wait(&run->barrier);	/* done */
-	ret2 = snapshot_take(instance, &r->after);
+	if (counted)
+		ret2 = snapshot_take(instance, &r->after);
 	return ret ? ret : ret2;
 }
 

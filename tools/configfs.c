@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,29 @@ int cfg_read(char *buf, const char *fmt, ...)
 	if (n && buf[n - 1] == '\n')
 		buf[n - 1] = '\0';
 	return 0;
+}
+
+bool read_line(char *buf, size_t size, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+	bool ok;
+	FILE *f;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(path, sizeof(path), fmt, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return false;
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	ok = fgets(buf, (int)size, f);
+	fclose(f);
+	if (ok)
+		buf[strcspn(buf, "\n")] = '\0';
+	return ok;
 }
 
 static int link_path(char *path, const char *name, unsigned int port)

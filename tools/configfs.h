@@ -27,6 +27,9 @@ PRINTF(2, 3) int cfg_write(const char *value, const char *fmt, ...);
 /* Reads an attribute into @buf of CFG_VALUE_MAX bytes, without the newline. */
 PRINTF(2, 3) int cfg_read(char *buf, const char *fmt, ...);
 
+/* The first line of any file, without its newline; false: there is none. */
+PRINTF(3, 4) bool read_line(char *buf, size_t size, const char *fmt, ...);
+
 int cfg_link(const char *name, unsigned int port);
 int cfg_unlink(const char *name, unsigned int port);
 bool cfg_linked(const char *name, unsigned int port);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libpmof.h"
 #include "output.h"
@@ -24,8 +25,8 @@ static const struct argp_option connect_options[] = {
 	  "may grant fewer", 0 },
 	{ "depth", OPT_DEPTH, "N", 0, "Requests under way on one queue, 4 to 1024; default 128",
 	  0 },
-	{ "persist", OPT_METHOD, "METHOD", 0, "How durability is reached: auto (default), read "
-	  "or assist", 0 },
+	{ "persist", OPT_METHOD, "METHOD", 0, "How durability is reached: auto (default: by size), "
+	  "read, assist, rpc or flush", 0 },
 	{ "id", OPT_ID, "ID", 0, "Client ID; default the host name", 0 },
 	{ "read-only", OPT_READ_ONLY, NULL, 0, "Ask for no right to write", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
@@ -36,9 +37,9 @@ static enum pmof_method arg_method(struct argp_state *state, const char *arg)
 {
 	int method = pmof_method_parse(arg);
 
-	if (method != PMOF_METHOD_AUTO && method != PMOF_METHOD_READ &&
-	    method != PMOF_METHOD_ASSIST)
-		argp_error(state, "--persist '%s' is unknown: auto, read or assist", arg);
+	if (method < 0)
+		argp_error(state, "--persist '%s' is unknown: auto, read, assist, rpc or flush",
+			   arg);
 	return (enum pmof_method)method;
 }
 
@@ -89,13 +90,12 @@ static error_t parse_connect(int key, char *arg, struct argp_state *state)
 
 static const struct reason connect_reasons[] = {
 	{ EINVAL, "the kernel does not take an option",
-	  "`dmesg` names it; where --id is not given, the host name must be 1 to 31 "
+	  "where --id is not given, the host name must be 1 to 31 "
 	  "characters of A-Z a-z 0-9 . _ : -" },
 	{ ENOENT, "the server has no such namespace on this port",
 	  "on the server, `pmof server list` shows the namespaces, and which port serves them" },
-	{ EOPNOTSUPP, "the server does not offer this persist method",
-	  "--persist auto takes one that it offers; read needs a persistence domain that holds "
-	  "the CPU caches" },
+	{ EOPNOTSUPP, "this persist method is not offered here",
+	  "--persist auto takes what is offered" },
 	{ ECONNREFUSED, "nobody listens there",
 	  "on the server, `pmof server listen ADDR`; `pmof server list` shows address and port" },
 	{ EHOSTUNREACH, "no way leads there", "check the address, `ip route get ADDR`, and the "
@@ -120,10 +120,42 @@ static const struct reason connect_reasons[] = {
 	{ 0 }
 };
 
-static int do_connect(struct connect *c, int *instance)
+/* What each method needs, for who may not read the log that names what is amiss. */
+static void hint_method(enum pmof_method method)
+{
+	switch (method) {
+	case PMOF_METHOD_READ:
+		hint("read needs a persistence domain that holds the CPU caches, or one that holds "
+		     "the memory controller and placement memory at the server's port: `pmof "
+		     "server list` there shows both");
+		break;
+	case PMOF_METHOD_FLUSH:
+		hint("flush needs RDMA FLUSH in both HCAs, and a kernel that lets modules use it "
+		     "on both sides");
+		break;
+	default:
+		break;
+	}
+}
+
+static void explain_connect(const struct connect *c, int error, int log)
 {
 	char text[ADDR_TEXT_MAX];
-	int ret;
+
+	format_addr(&c->addr, text, sizeof(text));
+	if (error == -EOPNOTSUPP)
+		explain(connect_reasons, error, "cannot connect to '%s' at %s with --persist %s",
+			c->args.name, text, pmof_method_name(c->args.method));
+	else
+		explain(connect_reasons, error, "cannot connect to '%s' at %s", c->args.name,
+			text);
+	if (!klog_hint(log) && error == -EOPNOTSUPP)
+		hint_method(c->args.method);
+}
+
+static int do_connect(struct connect *c, int *instance)
+{
+	int ret, log;
 
 	ret = module_need("pmof-client", PMOF_CONTROL_PATH);
 	if (ret)
@@ -131,10 +163,12 @@ static int do_connect(struct connect *c, int *instance)
 	c->args.size = sizeof(c->args);
 	c->args.addr = c->addr.host;
 	c->args.port = c->addr.port;
+	log = klog_open();
 	ret = pmof_connect(&c->args, instance);
 	if (ret)
-		explain(connect_reasons, ret, "cannot connect to '%s' at %s", c->args.name,
-			format_addr(&c->addr, text, sizeof(text)));
+		explain_connect(c, ret, log);
+	else if (log >= 0)
+		close(log);
 	return ret;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* pmof put, get, persist, cas and fetch-add. */
+/* pmof put, get, persist, cas and fetch-add; object.c has what is about objects. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,37 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libpmof.h"
+#include "data.h"
 #include "output.h"
-#include "tool.h"
 
 #define CHUNK	(1UL << 20)	/* bytes of one put or get */
-
-/* What the five commands are given; each uses its part. */
-struct data {
-	const char *device;
-	uint64_t value[3];	/* arguments behind DEV */
-	unsigned int nr;
-	bool persist;
-	bool verbose;
-	bool json;
-	struct pmof_dev *dev;
-	struct pmof_info info;
-};
-
-static const struct reason data_reasons[] = {
-	{ ERANGE, "past the end of the namespace", "`pmof info DEV` shows its size" },
-	{ EROFS, "this session may only read",
-	  "connect without --read-only, or export the namespace without it" },
-	{ EBADF, "the device is not open for this direction", NULL },
-	{ EINVAL, "the kernel does not take this request",
-	  "the offset of cas and fetch-add must be a multiple of 8" },
-	{ EOPNOTSUPP, "this session has no such operation", "`pmof info DEV` shows what it has" },
-	{ EIO, "the connection was lost before the operation was acknowledged",
-	  "`pmof list` shows the state; `pmof disconnect` and `pmof connect` make a new one" },
-	{ ENODEV, "the device was disconnected", "`pmof connect` makes a new one" },
-	{ 0 }
-};
 
 static int open_device(struct data *d, int flags)
 {
@@ -50,18 +23,18 @@ static int open_device(struct data *d, int flags)
 	}
 	ret = pmof_get_info(d->dev, &d->info, sizeof(d->info));
 	if (ret) {
-		explain(data_reasons, ret, "%s", d->device);
+		explain_data(ret, "%s", d->device);
 		pmof_close(d->dev);
 	}
 	return ret;
 }
 
-static bool fits(const struct data *d, uint64_t offset, uint64_t length)
+bool data_fits(const struct data *d, uint64_t offset, uint64_t length)
 {
 	return offset <= d->info.ns_size && length <= d->info.ns_size - offset;
 }
 
-static int complain_range(const struct data *d, uint64_t offset, uint64_t length)
+int data_complain_range(const struct data *d, uint64_t offset, uint64_t length)
 {
 	complain("%s: offset %llu + %llu bytes is past the end (ERANGE)", d->device,
 		 (unsigned long long)offset, (unsigned long long)length);
@@ -70,7 +43,7 @@ static int complain_range(const struct data *d, uint64_t offset, uint64_t length
 	return -ERANGE;
 }
 
-static void warn_volatile(const struct data *d)
+void data_warn_volatile(const struct data *d)
 {
 	if (!(d->info.flags & PMOF_INFO_DURABLE))
 		complain("warning: acknowledgements of '%s' are not durable (exported with "
@@ -80,7 +53,7 @@ static void warn_volatile(const struct data *d)
 /* --- put ------------------------------------------------------------------- */
 
 /* Reads until @size bytes are there or the input ends. */
-static ssize_t read_chunk(char *buf, size_t size)
+ssize_t data_read(char *buf, size_t size)
 {
 	size_t len = 0;
 	ssize_t n;
@@ -104,14 +77,14 @@ static int check_input(const struct data *d)
 	struct stat st;
 	off_t at;
 
-	if (!fits(d, d->value[0], 0))
-		return complain_range(d, d->value[0], 0);
+	if (!data_fits(d, d->value[0], 0))
+		return data_complain_range(d, d->value[0], 0);
 	if (fstat(STDIN_FILENO, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	at = lseek(STDIN_FILENO, 0, SEEK_CUR);
-	if (at < 0 || at >= st.st_size || fits(d, d->value[0], (uint64_t)(st.st_size - at)))
+	if (at < 0 || at >= st.st_size || data_fits(d, d->value[0], (uint64_t)(st.st_size - at)))
 		return 0;
-	return complain_range(d, d->value[0], (uint64_t)(st.st_size - at));
+	return data_complain_range(d, d->value[0], (uint64_t)(st.st_size - at));
 }
 
 /* Puts all of the input; @total: bytes put, also on error. */
@@ -121,13 +94,13 @@ static int put_input(const struct data *d, char *buf, uint64_t *total)
 	ssize_t n;
 	int ret;
 
-	while ((n = read_chunk(buf, CHUNK)) > 0) {
-		if (!fits(d, offset, (uint64_t)n))
-			return complain_range(d, offset, (uint64_t)n);
+	while ((n = data_read(buf, CHUNK)) > 0) {
+		if (!data_fits(d, offset, (uint64_t)n))
+			return data_complain_range(d, offset, (uint64_t)n);
 		ret = pmof_put(d->dev, buf, (uint64_t)n, offset, 0);
 		if (ret) {
-			explain(data_reasons, ret, "put to %s at %llu", d->device,
-				(unsigned long long)offset);
+			explain_data(ret, "put to %s at %llu", d->device,
+				     (unsigned long long)offset);
 			return ret;
 		}
 		offset += (uint64_t)n;
@@ -141,9 +114,12 @@ static int put_input(const struct data *d, char *buf, uint64_t *total)
 static int do_put(const struct data *d)
 {
 	uint64_t total = 0;
-	int ret = check_input(d);
 	char *buf;
+	int ret;
 
+	if (d->commit)
+		return object_put(d);
+	ret = check_input(d);
 	if (ret)
 		return ret;
 	buf = malloc(CHUNK);
@@ -161,10 +137,10 @@ static int do_put(const struct data *d)
 	if (d->persist) {
 		ret = pmof_persist(d->dev, d->value[0], total);
 		if (ret)
-			explain(data_reasons, ret, "%llu bytes were put to %s, but not persisted",
-				(unsigned long long)total, d->device);
+			explain_data(ret, "%llu bytes were put to %s, but not persisted",
+				     (unsigned long long)total, d->device);
 		else
-			warn_volatile(d);
+			data_warn_volatile(d);
 	}
 	if (!ret && d->verbose)
 		fprintf(stderr, "%llu bytes put%s\n", (unsigned long long)total,
@@ -174,7 +150,7 @@ static int do_put(const struct data *d)
 
 /* --- get ------------------------------------------------------------------- */
 
-static int write_chunk(const char *buf, size_t size)
+int data_write(const char *buf, size_t size)
 {
 	ssize_t n;
 
@@ -201,10 +177,10 @@ static int get_output(const struct data *d, char *buf)
 		n = left < CHUNK ? left : CHUNK;
 		ret = pmof_get(d->dev, buf, n, offset);
 		if (ret)
-			explain(data_reasons, ret, "get from %s at %llu", d->device,
-				(unsigned long long)offset);
+			explain_data(ret, "get from %s at %llu", d->device,
+				     (unsigned long long)offset);
 		else
-			ret = write_chunk(buf, n);
+			ret = data_write(buf, n);
 		if (ret)
 			return ret;
 	}
@@ -216,8 +192,10 @@ static int do_get(const struct data *d)
 	char *buf;
 	int ret;
 
-	if (!fits(d, d->value[0], d->value[1]))
-		return complain_range(d, d->value[0], d->value[1]);
+	if (d->valid)
+		return object_get(d);
+	if (!data_fits(d, d->value[0], d->value[1]))
+		return data_complain_range(d, d->value[0], d->value[1]);
 	buf = malloc(CHUNK);
 	if (!buf) {
 		complain("out of memory");
@@ -238,13 +216,13 @@ static int do_persist(const struct data *d)
 	uint64_t length = d->nr ? d->value[1] : d->info.ns_size;
 	int ret;
 
-	if (!fits(d, offset, length))
-		return complain_range(d, offset, length);
+	if (!data_fits(d, offset, length))
+		return data_complain_range(d, offset, length);
 	ret = pmof_persist(d->dev, offset, length);
 	if (ret)
-		explain(data_reasons, ret, "persist on %s", d->device);
+		explain_data(ret, "persist on %s", d->device);
 	else
-		warn_volatile(d);
+		data_warn_volatile(d);
 	return ret;
 }
 
@@ -257,7 +235,7 @@ static int check_atomic(const struct data *d)
 			 (unsigned long long)d->value[0]);
 		return -EINVAL;
 	}
-	return fits(d, d->value[0], 8) ? 0 : complain_range(d, d->value[0], 8);
+	return data_fits(d, d->value[0], 8) ? 0 : data_complain_range(d, d->value[0], 8);
 }
 
 static void print_cas(const struct data *d, uint64_t old)
@@ -287,12 +265,12 @@ static int do_cas(const struct data *d)
 	ret = pmof_cas(d->dev, d->value[0], d->value[1], d->value[2],
 		       d->persist ? PMOF_F_PERSIST : 0, &old);
 	if (ret) {
-		explain(data_reasons, ret, "cas on %s", d->device);
+		explain_data(ret, "cas on %s", d->device);
 		return ret;
 	}
 	print_cas(d, old);
 	if (d->persist)
-		warn_volatile(d);
+		data_warn_volatile(d);
 	return old == d->value[1] ? 0 : -EAGAIN;
 }
 
@@ -307,7 +285,7 @@ static int do_fetch_add(const struct data *d)
 	ret = pmof_fetch_add(d->dev, d->value[0], d->value[1], d->persist ? PMOF_F_PERSIST : 0,
 			     &old);
 	if (ret) {
-		explain(data_reasons, ret, "fetch-add on %s", d->device);
+		explain_data(ret, "fetch-add on %s", d->device);
 		return ret;
 	}
 	if (d->json) {
@@ -319,7 +297,7 @@ static int do_fetch_add(const struct data *d)
 		printf("%llu\n", (unsigned long long)old);
 	}
 	if (d->persist)
-		warn_volatile(d);
+		data_warn_volatile(d);
 	return 0;
 }
 
@@ -328,11 +306,16 @@ static int do_fetch_add(const struct data *d)
 static const struct argp_option put_options[] = {
 	{ "persist", OPT_PERSIST, NULL, 0, "Make it durable: one PERSIST of the whole range at "
 	  "the end", 0 },
+	{ "commit", OPT_COMMIT, "GENERATION", 0, "Put an object that was prepared with this "
+	  "generation, and commit it; the data is a multiple of 8 bytes, LEN of the object less "
+	  "its trailer of 8", 0 },
 	{ "verbose", 'v', NULL, 0, "Report the number of bytes", 0 },
 	{ 0 }
 };
 
 static const struct argp_option get_options[] = {
+	{ "valid", OPT_VALID, NULL, 0, "Get an object, provided that it is committed: LEN counts "
+	  "its trailer, which is not written", 0 },
 	{ "verbose", 'v', NULL, 0, "Report the number of bytes", 0 },
 	{ 0 }
 };
@@ -341,16 +324,6 @@ static const struct argp_option atomic_options[] = {
 	{ "persist", OPT_PERSIST, NULL, 0, "Durable when the command returns", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
 	{ 0 }
-};
-
-/* A command: how many values it takes, which of them are words and no sizes. */
-struct data_command {
-	struct argp argp;
-	unsigned int min, max;
-	unsigned int words;	/* bit n: value n is a 64-bit word */
-	const char *const names[3];
-	int flags;		/* of open */
-	int (*run)(const struct data *d);
 };
 
 struct parse_input {
@@ -372,7 +345,17 @@ static void parse_value(const struct data_command *c, struct data *d, char *arg,
 	d->nr++;
 }
 
-static error_t parse_data(int key, char *arg, struct argp_state *state)
+static uint64_t arg_generation(struct argp_state *state, const char *arg)
+{
+	uint64_t generation = arg_u64(state, "GENERATION", arg);
+
+	if (!generation || generation > PMOF_GENERATION_MASK)
+		argp_error(state, "GENERATION '%s' is out of range: `pmof prepare` prints it",
+			   arg);
+	return generation;
+}
+
+error_t parse_data(int key, char *arg, struct argp_state *state)
 {
 	const struct parse_input *in = state->input;
 	struct data *d = in->data;
@@ -383,6 +366,13 @@ static error_t parse_data(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		d->json = true;
+		return 0;
+	case OPT_COMMIT:
+		d->commit = true;
+		d->generation = arg_generation(state, arg);
+		return 0;
+	case OPT_VALID:
+		d->valid = true;
 		return 0;
 	case 'v':
 		d->verbose = true;
@@ -403,14 +393,15 @@ static error_t parse_data(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int run_data(const struct data_command *c, int argc, char **argv)
+int run_data(const struct data_command *c, int argc, char **argv)
 {
 	struct data d = { .nr = 0 };
 	struct parse_input in = { c, &d };
 	int ret;
 
 	argp_parse(&c->argp, argc, argv, 0, NULL, &in);
-	ret = open_device(&d, c->flags);
+	/* A committed put looks at the trailer first. */
+	ret = open_device(&d, d.commit ? O_RDWR : c->flags);
 	if (ret)
 		return EXIT_FAILED;
 	ret = c->run(&d);

@@ -39,23 +39,30 @@ static const struct reason *find_reason(const struct reason *table, int error)
 	return NULL;
 }
 
-void explain(const struct reason *table, int error, const char *fmt, ...)
+PRINTF(3, 0)
+static void vexplain(const struct reason *table, int error, const char *fmt, va_list args)
 {
 	const struct reason *reason;
 	char what[512];
 	const char *name;
-	va_list args;
 
 	error = abs(error);
 	reason = find_reason(table, error);
 	name = strerrorname_np(error);
-	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
-	va_end(args);
 	complain("%s: %s (%s)", what, reason ? reason->cause : strerror(error),
 		 name ? name : "unknown error");
 	if (reason && reason->remedy)
 		hint("%s", reason->remedy);
+}
+
+void explain(const struct reason *table, int error, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vexplain(table, error, fmt, args);
+	va_end(args);
 }
 
 static const struct reason device_reasons[] = {
@@ -75,4 +82,34 @@ static const struct reason device_reasons[] = {
 void explain_device(int error, const char *device)
 {
 	explain(device_reasons, error, "%s", device);
+}
+
+static const struct reason data_reasons[] = {
+	{ ERANGE, "past the end of the namespace", "`pmof info DEV` shows its size" },
+	{ EROFS, "this session may only read",
+	  "connect without --read-only, or export the namespace without it" },
+	{ EBADF, "the device is not open for this direction", NULL },
+	{ EINVAL, "the kernel does not take this request",
+	  "the offset of cas and fetch-add must be a multiple of 8" },
+	{ EOPNOTSUPP, "this session has no such operation", "`pmof info DEV` shows what it has" },
+	{ EAGAIN, "the object is not committed, or was rewritten meanwhile",
+	  "was it put with --commit, and with this length? After a crash of the server: `pmof "
+	  "revalidate DEV OFFSET LEN`" },
+	{ ESTALE, "the object is not prepared with this generation",
+	  "`pmof prepare DEV OFFSET LEN` gives one, good for one committed put of LEN less 8 "
+	  "bytes" },
+	{ EIO, "the connection was lost before the operation was acknowledged",
+	  "`pmof list` shows the state; `pmof disconnect` and `pmof connect` make a new one" },
+	{ ENODEV, "the device was disconnected", "`pmof connect` makes a new one" },
+	{ ENOMEM, "out of memory", NULL },
+	{ 0 }
+};
+
+void explain_data(int error, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vexplain(data_reasons, error, fmt, args);
+	va_end(args);
 }

@@ -82,3 +82,25 @@ const char *arg_name(struct argp_state *state, const char *what, const char *s, 
 			   "-, not starting with a dot", what, s, max - 1);
 	return s;
 }
+
+const struct argp_option json_options[] = {
+	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
+	{ 0 }
+};
+
+error_t parse_json_only(int key, char *arg, struct argp_state *state)
+{
+	bool *json = state->input;
+
+	(void)arg;
+	switch (key) {
+	case OPT_JSON:
+		*json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}

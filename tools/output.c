@@ -6,8 +6,6 @@
 #include "output.h"
 #include "tool.h"
 
-#define CELL_MAX	96	/* bytes of one cell with its NUL */
-
 static void *checked(void *p)
 {
 	if (!p) {
@@ -84,6 +82,78 @@ void print_json(struct json_object *o, bool one_line)
 	puts(checked((void *)json_object_to_json_string_ext(o, flags |
 							     JSON_C_TO_STRING_NOSLASHESCAPE)));
 	fflush(stdout);
+}
+
+/* --- attributes ------------------------------------------------------------ */
+
+static void put_words(struct json_object *o, const char *key, const char *text)
+{
+	struct json_object *list = new_array();
+	size_t len;
+
+	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		len = strcspn(text, " ");
+		push_object(list, checked(json_object_new_string_len(text, (int)len)));
+		text += len;
+	}
+	put_object(o, key, list);
+}
+
+void put_attr(struct json_object *o, const struct attr *attr, const char *text)
+{
+	switch (attr->kind) {
+	case ATTR_TEXT:
+		put_text(o, attr->name, text);
+		break;
+	case ATTR_NUMBER:
+		put_u64(o, attr->name, strtoull(text, NULL, 10));
+		break;
+	case ATTR_BOOL:
+		put_bool(o, attr->name, !strcmp(text, "1"));
+		break;
+	case ATTR_WORDS:
+		put_words(o, attr->name, text);
+		break;
+	}
+}
+
+void put_device_names(struct json_object *o, int instance)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "pmof%d", instance);
+	put_text(o, "device", text);
+	snprintf(text, sizeof(text), "/dev/pmofc%d", instance);
+	put_text(o, "path", text);
+}
+
+static bool is_true(struct json_object *o, const char *key, bool absent)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(o, key, &value) ? json_object_get_boolean(value) : absent;
+}
+
+void put_promises(struct json_object *o)
+{
+	struct json_object *value;
+	char text[CELL_MAX];
+
+	if (json_object_object_get_ex(o, "durable", &value))
+		put_text(o, "durable_text",
+			 json_object_get_boolean(value) ? "yes" : "NOT DURABLE");
+	if (json_object_object_get_ex(o, "placement", &value)) {
+		snprintf(text, sizeof(text), "%s%s", json_object_get_string(value),
+			 is_true(o, "placement_asserted", false) ? " (ASSERTED)" : "");
+		put_text(o, "placement_text", text);
+	}
+}
+
+void warn_not_durable(struct json_object *o, const char *what)
+{
+	if (!is_true(o, "durable", true))
+		complain("warning: %s is NOT DURABLE: it is unknown what the server keeps in a "
+			 "power cut", what);
 }
 
 /* --- cells ----------------------------------------------------------------- */

@@ -21,6 +21,33 @@ void push_object(struct json_object *array, struct json_object *value);
 struct json_object *new_object(void);
 struct json_object *new_array(void);
 
+/* An attribute of sysfs or configfs, and what its text becomes in an object. */
+enum attr_kind {
+	ATTR_TEXT,
+	ATTR_NUMBER,
+	ATTR_BOOL,
+	ATTR_WORDS,	/* an array of its words */
+};
+
+struct attr {
+	const char *name;
+	enum attr_kind kind;
+};
+
+void put_attr(struct json_object *o, const struct attr *attr, const char *text);
+
+/* "device" and "path" of pmofN. */
+void put_device_names(struct json_object *o, int instance);
+
+/*
+ * For people: "durable_text" and "placement_text", from "durable", "placement"
+ * and "placement_asserted".
+ */
+void put_promises(struct json_object *o);
+
+/* Warns of an object that is not durable, if it says so; @what: its name. */
+void warn_not_durable(struct json_object *o, const char *what);
+
 enum column_kind {
 	COL_TEXT,	/* left aligned, everything else right aligned */
 	COL_NUMBER,
@@ -30,6 +57,9 @@ enum column_kind {
 	COL_COUNT,	/* per operation: 2, 0.13 */
 	COL_BOOL,	/* yes, no */
 };
+
+/* Bytes of one cell with its NUL. */
+#define CELL_MAX	192
 
 /* @key may be a path: "latency_ns.median". */
 struct column {

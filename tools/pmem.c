@@ -13,23 +13,11 @@
 /* One line of a file in the device's directory of sysfs; false: there is none. */
 static bool read_block_attr(const char *device, const char *attr, char *buf, size_t size)
 {
-	char path[PATH_MAX];
 	struct stat st;
-	bool ok;
-	FILE *f;
 
-	if (stat(device, &st) || !S_ISBLK(st.st_mode))
-		return false;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", major(st.st_rdev),
-		 minor(st.st_rdev), attr);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	ok = fgets(buf, (int)size, f);
-	fclose(f);
-	if (ok)
-		buf[strcspn(buf, "\n")] = '\0';
-	return ok && *buf;
+	return !stat(device, &st) && S_ISBLK(st.st_mode) &&
+	       read_line(buf, size, "/sys/dev/block/%u:%u/%s", major(st.st_rdev),
+			 minor(st.st_rdev), attr) && *buf;
 }
 
 /* The libnvdimm namespace (namespace0.0) behind a block device. */

@@ -18,6 +18,8 @@ static const struct command commands[] = {
 	{ "put", cmd_put, "DEV OFFSET", "write standard input to a device" },
 	{ "get", cmd_get, "DEV OFFSET LEN", "write a range of a device to standard output" },
 	{ "persist", cmd_persist, "DEV [OFFSET LEN]", "make earlier puts durable" },
+	{ "prepare", cmd_prepare, "DEV OFFSET LEN", "prepare an object for a committed put" },
+	{ "revalidate", cmd_revalidate, "DEV OFFSET LEN", "make a committed object visible again" },
 	{ "cas", cmd_cas, "DEV OFFSET EXPECT NEW", "compare and swap an 8-byte word" },
 	{ "fetch-add", cmd_fetch_add, "DEV OFFSET N", "add to an 8-byte word" },
 	{ "bench", cmd_bench, "DEV", "measure latency, throughput and work per operation" },

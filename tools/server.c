@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "server.h"
 
@@ -38,6 +39,30 @@ int server_ports(unsigned int **ids)
 			(*ids)[n++] = id;
 	cfg_names_free(&names);
 	return *ids ? n : -ENOMEM;
+}
+
+static const struct reason link_reasons[] = {
+	{ EOPNOTSUPP, "its placement=memory is not to be had of this port's device", NULL },
+	{ EPERM, "its placement=memory needs allow_chipset_writes", NULL },
+	{ 0 }
+};
+
+int server_link(const char *name, unsigned int id)
+{
+	int log = klog_open();
+	int ret = cfg_link(name, id);
+
+	if (ret == -ENOENT) {
+		complain("there is no namespace '%s'", name);
+		hint("`pmof server list` shows what is exported");
+	} else if (ret) {
+		explain(link_reasons, ret, "cannot link '%s' to port %u", name, id);
+		klog_hint(log);
+		return ret;
+	}
+	if (log >= 0)
+		close(log);
+	return ret;
 }
 
 /* --- unexport -------------------------------------------------------------- */
@@ -110,13 +135,16 @@ int cmd_server_unexport(int argc, char **argv)
 
 /* --- export ---------------------------------------------------------------- */
 
-enum { OPT_NAME = OPT_LAST, OPT_READ_ONLY, OPT_ALLOW_VOLATILE, OPT_PORT };
+enum { OPT_NAME = OPT_LAST, OPT_READ_ONLY, OPT_ALLOW_VOLATILE, OPT_PORT,
+       OPT_PLACEMENT, OPT_DEEP_FLUSH };
 
 struct export {
 	char device[256];
 	const char *name;
 	bool read_only;
 	bool allow_volatile;
+	bool deep_flush;
+	const char *placement;	/* NULL: auto */
 	unsigned int port;	/* 0: all */
 };
 
@@ -125,6 +153,12 @@ static const struct argp_option export_options[] = {
 	{ "read-only", OPT_READ_ONLY, NULL, 0, "Give no client the right to write", 0 },
 	{ "allow-volatile", OPT_ALLOW_VOLATILE, NULL, 0, "Export even if it is unknown what "
 	  "survives a power cut: acknowledgements are then not durable", 0 },
+	{ "placement", OPT_PLACEMENT, "auto|memory|assert-memory", 0, "Where the HCA's writes "
+	  "land: as it is found (auto, the default); make it memory, by changing the PCIe root "
+	  "port's registers while it is exported (memory; needs pmof-server's parameter "
+	  "allow_chipset_writes); or your word that it is memory (assert-memory)", 0 },
+	{ "deep-flush", OPT_DEEP_FLUSH, NULL, 0, "Acknowledge only what the region's flush hints "
+	  "have flushed as well", 0 },
 	{ "port", OPT_PORT, "ID", 0, "Serve it through this port only; default all that exist",
 	  0 },
 	{ 0 }
@@ -137,6 +171,13 @@ static void set_device(struct argp_state *state, struct export *e, const char *a
 
 	if (!*arg || n < 0 || (size_t)n >= sizeof(e->device))
 		argp_error(state, "DEVICE is malformed: a path, as /dev/pmem0");
+}
+
+static const char *arg_placement(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "auto") && strcmp(arg, "memory") && strcmp(arg, "assert-memory"))
+		argp_error(state, "--placement is auto, memory or assert-memory, not '%s'", arg);
+	return arg;
 }
 
 static error_t parse_export(int key, char *arg, struct argp_state *state)
@@ -152,6 +193,12 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_ALLOW_VOLATILE:
 		e->allow_volatile = true;
+		return 0;
+	case OPT_DEEP_FLUSH:
+		e->deep_flush = true;
+		return 0;
+	case OPT_PLACEMENT:
+		e->placement = arg_placement(state, arg);
 		return 0;
 	case OPT_PORT:
 		e->port = arg_uint(state, "--port", arg, 1, PORT_MAX);
@@ -175,9 +222,10 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 static const struct reason enable_reasons[] = {
 	{ EINVAL, "not a pmem device in fsdax mode", NULL },
 	{ EBUSY, "somebody else has the device open", NULL },
-	{ EOPNOTSUPP, "it is unknown what of it survives a power cut (its region has no "
-	  "persistence domain)",
-	  "--allow-volatile exports it all the same, and no acknowledgement is durable" },
+	{ EOPNOTSUPP, "it cannot promise what was asked for", NULL },
+	{ EPERM, "placement=memory changes registers of the PCIe root port, which nobody has "
+	  "allowed",
+	  "`echo 1 > /sys/module/pmof_server/parameters/allow_chipset_writes` allows it" },
 	{ EROFS, "the device is read-only", "export it with --read-only" },
 	{ EIO, "the device has bad blocks",
 	  "`ndctl list -M` shows them; `ndctl clear-errors` clears them (their data is lost)" },
@@ -189,14 +237,30 @@ static const struct reason enable_reasons[] = {
 	{ 0 }
 };
 
-static void explain_enable(const struct export *e, int error)
+static const struct reason volatile_reasons[] = {
+	{ EOPNOTSUPP, "it is unknown what of it survives a power cut (its region has no "
+	  "persistence domain)",
+	  "--allow-volatile exports it all the same, and no acknowledgement is durable" },
+	{ 0 }
+};
+
+/* Neither of the other promises that may be refused was asked for. */
+static bool is_volatile(const struct export *e, int error)
 {
-	explain(enable_reasons, error, "cannot export %s", e->device);
+	return error == -EOPNOTSUPP && !e->deep_flush &&
+	       (!e->placement || strcmp(e->placement, "memory") != 0);
+}
+
+/* @log: from before the attempt. */
+static void explain_enable(const struct export *e, int error, int log)
+{
+	explain(is_volatile(e, error) ? volatile_reasons : enable_reasons, error,
+		"cannot export %s", e->device);
 	if (error == -EINVAL)
 		pmem_explain_mode(e->device);
 	else if (error == -EBUSY)
 		pmem_explain_holders(e->device);
-	if (error != -ENOENT && error != -ENOTBLK)
+	if (!klog_hint(log) && error != -ENOENT && error != -ENOTBLK)
 		hint("`dmesg` may say more");
 }
 
@@ -211,16 +275,23 @@ static int check_device(const struct export *e)
 
 static int enable(const struct export *e)
 {
+	int log = klog_open();
 	int ret = cfg_write(e->device, "namespaces/%s/device_path", e->name);
 
 	if (!ret && e->read_only)
 		ret = cfg_write("1", "namespaces/%s/read_only", e->name);
 	if (!ret && e->allow_volatile)
 		ret = cfg_write("1", "namespaces/%s/allow_volatile", e->name);
+	if (!ret && e->deep_flush)
+		ret = cfg_write("1", "namespaces/%s/deep_flush", e->name);
+	if (!ret && e->placement)
+		ret = cfg_write(e->placement, "namespaces/%s/placement", e->name);
 	if (!ret)
 		ret = cfg_write("1", "namespaces/%s/enable", e->name);
 	if (ret)
-		explain_enable(e, ret);
+		explain_enable(e, ret, log);
+	else if (log >= 0)
+		close(log);
 	return ret;
 }
 
@@ -236,11 +307,8 @@ static int link_ports(const struct export *e)
 	for (i = 0; i < n && !ret; i++) {
 		if (e->port && ports[i] != e->port)
 			continue;
-		ret = cfg_link(e->name, ports[i]);
-		if (ret)
-			explain(NULL, ret, "cannot link '%s' to port %u", e->name, ports[i]);
-		else
-			linked++;
+		ret = server_link(e->name, ports[i]);
+		linked += !ret;
 	}
 	free(ports);
 	if (!ret && e->port && !linked) {
@@ -263,7 +331,7 @@ static int do_export(const struct export *e)
 	int ret = check_device(e);
 
 	if (ret) {
-		explain_enable(e, ret);
+		explain_enable(e, ret, -1);
 		return ret;
 	}
 	ret = cfg_prepare();

@@ -12,6 +12,9 @@
 /* The IDs of the ports, ascending. */
 int server_ports(unsigned int **ids);
 
+/* Lets a port serve a namespace; complains. */
+int server_link(const char *name, unsigned int id);
+
 /* pmem.c: what hinders a block device from being exported. */
 void pmem_explain_mode(const char *device);
 void pmem_explain_holders(const char *device);

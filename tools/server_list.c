@@ -7,37 +7,21 @@
 #include "output.h"
 #include "server.h"
 
-enum kind { TEXT, NUMBER, BOOL };
-
-struct attr {
-	const char *name;
-	enum kind kind;
-};
-
 static const struct attr namespace_attrs[] = {
-	{ "device_path", TEXT }, { "enable", BOOL }, { "size", NUMBER },
-	{ "generation", TEXT }, { "read_only", BOOL }, { "allow_volatile", BOOL },
-	{ "domain", TEXT }, { "placement", TEXT }, { "durable", BOOL }, { "sessions", NUMBER },
+	{ "device_path", ATTR_TEXT }, { "enable", ATTR_BOOL }, { "size", ATTR_NUMBER },
+	{ "generation", ATTR_TEXT }, { "read_only", ATTR_BOOL }, { "allow_volatile", ATTR_BOOL },
+	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "deep_flush", ATTR_BOOL },
+	{ "durable", ATTR_BOOL }, { "sessions", ATTR_NUMBER },
 };
 
 static const struct attr port_attrs[] = {
-	{ "addr", TEXT }, { "port", NUMBER }, { "enable", BOOL },
+	{ "addr", ATTR_TEXT }, { "port", ATTR_NUMBER }, { "enable", ATTR_BOOL },
 };
 
 static const struct attr session_attrs[] = {
-	{ "client_id", TEXT }, { "namespace", TEXT }, { "session_id", TEXT }, { "peer", TEXT },
-	{ "queues", NUMBER },
+	{ "client_id", ATTR_TEXT }, { "namespace", ATTR_TEXT }, { "session_id", ATTR_TEXT },
+	{ "peer", ATTR_TEXT }, { "queues", ATTR_NUMBER }, { "placement", ATTR_TEXT },
 };
-
-static void put_attr(struct json_object *o, const struct attr *attr, const char *text)
-{
-	if (attr->kind == TEXT)
-		put_text(o, attr->name, text);
-	else if (attr->kind == BOOL)
-		put_bool(o, attr->name, !strcmp(text, "1"));
-	else
-		put_u64(o, attr->name, strtoull(text, NULL, 10));
-}
 
 static void put_cfg_attrs(struct json_object *o, const char *dir, const struct attr *attrs,
 			  size_t nr)
@@ -48,6 +32,48 @@ static void put_cfg_attrs(struct json_object *o, const char *dir, const struct a
 	for (i = 0; i < nr; i++)
 		if (!cfg_read(text, "%s/%s", dir, attrs[i].name))
 			put_attr(o, &attrs[i], text);
+}
+
+/* "PORT DEVICE PLACEMENT HOW WHY..."; NULL if it is not that. */
+static struct json_object *parse_placement(const char *line)
+{
+	char device[64], placement[16], how[16];
+	struct json_object *o;
+	unsigned int port;
+	int why = 0;
+
+	if (sscanf(line, "%u %63s %15s %15s %n", &port, device, placement, how, &why) != 4)
+		return NULL;
+	o = new_object();
+	put_u64(o, "port", port);
+	put_text(o, "device", device);
+	put_text(o, "placement", placement);
+	put_bool(o, "placement_asserted", !strcmp(how, "asserted"));
+	put_text(o, "how", how);
+	put_text(o, "why", why ? line + why : "");
+	return o;
+}
+
+/* Of each port that serves the namespace: where its HCA's writes land. */
+static struct json_object *list_placements(const char *name)
+{
+	struct json_object *list = new_array(), *o;
+	char path[CFG_PATH_MAX], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), CFG_PMOF "/namespaces/%s/placements", name);
+	f = fopen(path, "re");
+	while (f && getline(&line, &size, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		o = parse_placement(line);
+		if (o)
+			push_object(list, o);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return list;
 }
 
 static struct json_object *list_namespaces(void)
@@ -63,6 +89,7 @@ static struct json_object *list_namespaces(void)
 		o = new_object();
 		put_text(o, "name", names.name[i]);
 		put_cfg_attrs(o, dir, namespace_attrs, ARRAY_SIZE(namespace_attrs));
+		put_object(o, "placements", list_placements(names.name[i]));
 		push_object(list, o);
 	}
 	cfg_names_free(&names);
@@ -104,23 +131,6 @@ static struct json_object *list_ports(void)
 	return list;
 }
 
-static bool read_session_attr(const char *session, const char *attr, char *buf, size_t size)
-{
-	char path[CFG_PATH_MAX];
-	bool ok;
-	FILE *f;
-
-	snprintf(path, sizeof(path), SESSION_CLASS "/%s/%s", session, attr);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	ok = fgets(buf, (int)size, f);
-	fclose(f);
-	if (ok)
-		buf[strcspn(buf, "\n")] = '\0';
-	return ok;
-}
-
 static struct json_object *list_sessions(void)
 {
 	struct json_object *list = new_array(), *o;
@@ -134,8 +144,8 @@ static struct json_object *list_sessions(void)
 		o = new_object();
 		put_text(o, "session", names.name[i]);
 		for (a = 0; a < ARRAY_SIZE(session_attrs); a++)
-			if (read_session_attr(names.name[i], session_attrs[a].name, text,
-					      sizeof(text)))
+			if (read_line(text, sizeof(text), SESSION_CLASS "/%s/%s", names.name[i],
+				      session_attrs[a].name))
 				put_attr(o, &session_attrs[a], text);
 		push_object(list, o);
 	}
@@ -147,7 +157,7 @@ static const struct column namespace_columns[] = {
 	{ "NAMESPACE", "name", COL_TEXT }, { "DEVICE", "device_path", COL_TEXT },
 	{ "ENABLED", "enable", COL_BOOL }, { "SIZE", "size", COL_SIZE },
 	{ "READ-ONLY", "read_only", COL_BOOL }, { "DOMAIN", "domain", COL_TEXT },
-	{ "PLACEMENT", "placement", COL_TEXT }, { "DURABLE", "durable", COL_BOOL },
+	{ "PLACEMENT", "placement_text", COL_TEXT }, { "DURABLE", "durable_text", COL_TEXT },
 	{ "SESSIONS", "sessions", COL_NUMBER },
 };
 
@@ -174,32 +184,69 @@ static void print_part(struct json_object *all, const char *key, const char *non
 		puts(none);
 }
 
-static error_t parse_list(int key, char *arg, struct argp_state *state)
+/* By port: "1:cache 2:memory (ASSERTED)", in place of what was asked for. */
+static void put_placements_text(struct json_object *o)
 {
-	bool *json = state->input;
+	struct json_object *list = json_object_object_get(o, "placements"), *p, *texts = new_array();
+	size_t i, n = json_object_array_length(list);
+	char text[CELL_MAX];
 
-	(void)arg;
-	switch (key) {
-	case OPT_JSON:
-		*json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	for (i = 0; i < n; i++) {
+		p = json_object_array_get_idx(list, i);
+		put_promises(p);
+		snprintf(text, sizeof(text), "%s:%s",
+			 json_object_get_string(json_object_object_get(p, "port")),
+			 json_object_get_string(json_object_object_get(p, "placement_text")));
+		push_object(texts, json_object_new_string(text));
 	}
+	put_object(o, "placement_text", texts);
+}
+
+/* A namespace that is not enabled promises nothing yet. */
+static void put_namespace_texts(struct json_object *all)
+{
+	struct json_object *list = json_object_object_get(all, "namespaces"), *o;
+	size_t i, n = json_object_array_length(list);
+
+	for (i = 0; i < n; i++) {
+		o = json_object_array_get_idx(list, i);
+		if (json_object_get_boolean(json_object_object_get(o, "enable"))) {
+			put_promises(o);
+			put_placements_text(o);
+		}
+	}
+}
+
+static void warn_namespaces(struct json_object *all)
+{
+	struct json_object *list = json_object_object_get(all, "namespaces"), *o;
+	size_t i, n = json_object_array_length(list);
+
+	for (i = 0; i < n; i++) {
+		o = json_object_array_get_idx(list, i);
+		if (json_object_object_get(o, "durable_text"))
+			warn_not_durable(o, json_object_get_string(
+					 json_object_object_get(o, "name")));
+	}
+}
+
+static void print_all(struct json_object *all)
+{
+	put_namespace_texts(all);
+	print_part(all, "namespaces", "no namespaces", namespace_columns,
+		   ARRAY_SIZE(namespace_columns));
+	puts("");
+	print_part(all, "ports", "no ports", port_columns, ARRAY_SIZE(port_columns));
+	puts("");
+	print_part(all, "sessions", "no sessions", session_columns, ARRAY_SIZE(session_columns));
+	warn_namespaces(all);
 }
 
 int cmd_server_list(int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
-		{ 0 }
-	};
 	static const struct argp argp = {
-		.options = options,
-		.parser = parse_list,
+		.options = json_options,
+		.parser = parse_json_only,
 		.doc = "Lists the exported namespaces, the ports and the sessions.",
 	};
 	struct json_object *all;
@@ -210,17 +257,10 @@ int cmd_server_list(int argc, char **argv)
 	put_object(all, "namespaces", list_namespaces());
 	put_object(all, "ports", list_ports());
 	put_object(all, "sessions", list_sessions());
-	if (json) {
+	if (json)
 		print_json(all, false);
-	} else {
-		print_part(all, "namespaces", "no namespaces", namespace_columns,
-			   ARRAY_SIZE(namespace_columns));
-		puts("");
-		print_part(all, "ports", "no ports", port_columns, ARRAY_SIZE(port_columns));
-		puts("");
-		print_part(all, "sessions", "no sessions", session_columns,
-			   ARRAY_SIZE(session_columns));
-	}
+	else
+		print_all(all);
 	json_object_put(all);
 	return EXIT_OK;
 }

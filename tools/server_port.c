@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "output.h"
 #include "server.h"
@@ -195,26 +196,13 @@ static const struct reason listen_reasons[] = {
 	{ ENODEV, "no RDMA device has this address",
 	  "`rdma link` shows the RDMA devices and their network interfaces" },
 	{ EADDRINUSE, "another program listens there", "choose another service number: ADDR:PORT" },
-	{ EINVAL, "the kernel does not take this address", "`dmesg` may say more" },
+	{ EINVAL, "the kernel does not take this address", NULL },
 	{ EEXIST, "a port listens there already", "`pmof server list` shows the ports" },
 	{ ENOSPC, "all port IDs are taken", "`pmof server unlisten` frees one" },
 	{ EACCES, "no permission", "run this as root" },
 	{ EPERM, "no permission", "run this as root" },
 	{ 0 }
 };
-
-static int link_one(const char *name, unsigned int id)
-{
-	int ret = cfg_link(name, id);
-
-	if (ret == -ENOENT) {
-		complain("there is no namespace '%s'", name);
-		hint("`pmof server list` shows what is exported");
-	} else if (ret) {
-		explain(NULL, ret, "cannot link '%s' to port %u", name, id);
-	}
-	return ret;
-}
 
 static int link_namespaces(const struct listen *l, unsigned int id)
 {
@@ -223,12 +211,12 @@ static int link_namespaces(const struct listen *l, unsigned int id)
 	int j, ret = 0;
 
 	for (i = 0; i < l->nr && !ret; i++)
-		ret = link_one(l->name[i], id);
+		ret = server_link(l->name[i], id);
 	if (ret || l->nr)
 		return ret;
 	ret = cfg_names(&names, CFG_PMOF "/namespaces");
 	for (j = 0; j < names.nr && !ret; j++)
-		ret = link_one(names.name[j], id);
+		ret = server_link(names.name[j], id);
 	cfg_names_free(&names);
 	return ret;
 }
@@ -237,20 +225,25 @@ static int enable_port(const struct listen *l, unsigned int id)
 {
 	char text[ADDR_TEXT_MAX];
 	char number[16];
-	int ret;
+	int ret, log;
 
 	ret = link_namespaces(l, id);
 	if (ret)
 		return ret;
+	log = klog_open();
 	snprintf(number, sizeof(number), "%u", l->addr.port);
 	ret = cfg_write(l->addr.host, "ports/%u/addr", id);
 	if (!ret)
 		ret = cfg_write(number, "ports/%u/port", id);
 	if (!ret)
 		ret = cfg_write("1", "ports/%u/enable", id);
-	if (ret)
+	if (ret) {
 		explain(listen_reasons, ret, "cannot listen on %s",
 			format_addr(&l->addr, text, sizeof(text)));
+		klog_hint(log);
+	} else if (log >= 0) {
+		close(log);
+	}
 	return ret;
 }
 

@@ -46,6 +46,8 @@ int cmd_stat(int argc, char **argv);
 int cmd_put(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_persist(int argc, char **argv);
+int cmd_prepare(int argc, char **argv);
+int cmd_revalidate(int argc, char **argv);
 int cmd_cas(int argc, char **argv);
 int cmd_fetch_add(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
@@ -71,6 +73,9 @@ PRINTF(1, 2) void hint(const char *fmt, ...);
  */
 PRINTF(3, 4) void explain(const struct reason *table, int error, const char *fmt, ...);
 
+/* The same of an operation on an open device. */
+PRINTF(2, 3) void explain_data(int error, const char *fmt, ...);
+
 /* Complains of a @device that pmof_lookup() or pmof_open() failed for. */
 void explain_device(int error, const char *device);
 
@@ -91,6 +96,18 @@ unsigned int arg_uint(struct argp_state *state, const char *what, const char *s,
 uint64_t arg_seconds(struct argp_state *state, const char *what, const char *s);
 struct addr arg_addr(struct argp_state *state, const char *s);
 const char *arg_name(struct argp_state *state, const char *what, const char *s, size_t max);
+
+/* The option --json alone, and a parser of it and no argument; its input is a bool. */
+extern const struct argp_option json_options[];
+error_t parse_json_only(int key, char *arg, struct argp_state *state);
+
+/* --- klog.c ---------------------------------------------------------------- */
+
+/* The end of the kernel's log, to be given to klog_hint(); -1 if we may not read it. */
+int klog_open(void);
+
+/* Hints what our modules have written there since, closes @fd; returns how many lines. */
+unsigned int klog_hint(int fd);
 
 /* --- module.c -------------------------------------------------------------- */
 

@@ -130,6 +130,63 @@ int pmof_get(struct pmof_dev *dev, void *buf, uint64_t length, uint64_t offset)
 	return call(dev, PMOF_IOC_GET, &rw);
 }
 
+int pmof_get_valid(struct pmof_dev *dev, void *buf, uint64_t length, uint64_t offset,
+		   uint64_t *generation)
+{
+	struct pmof_rw rw = {
+		.size = sizeof(rw),
+		.flags = PMOF_F_VALID,
+		.offset = offset,
+		.length = length,
+		.addr = (uintptr_t)buf,
+	};
+	int ret = call(dev, PMOF_IOC_GET, &rw);
+
+	if (!ret && generation)
+		*generation = rw.generation;
+	return ret;
+}
+
+int pmof_put_commit(struct pmof_dev *dev, const void *buf, uint64_t length, uint64_t offset,
+		    uint64_t generation)
+{
+	struct pmof_rw rw = {
+		.size = sizeof(rw),
+		.flags = PMOF_F_COMMIT,
+		.offset = offset,
+		.length = length,
+		.addr = (uintptr_t)buf,
+		.generation = generation,
+	};
+
+	return call(dev, PMOF_IOC_PUT, &rw);
+}
+
+static int object_call(struct pmof_dev *dev, unsigned long request, uint64_t offset,
+		       uint64_t length, uint64_t *generation)
+{
+	struct pmof_object o = {
+		.size = sizeof(o),
+		.offset = offset,
+		.length = length,
+	};
+	int ret = call(dev, request, &o);
+
+	if (!ret && generation)
+		*generation = o.generation;
+	return ret;
+}
+
+int pmof_prepare(struct pmof_dev *dev, uint64_t offset, uint64_t length, uint64_t *generation)
+{
+	return object_call(dev, PMOF_IOC_PREPARE, offset, length, generation);
+}
+
+int pmof_revalidate(struct pmof_dev *dev, uint64_t offset, uint64_t length, uint64_t *generation)
+{
+	return object_call(dev, PMOF_IOC_REVALIDATE, offset, length, generation);
+}
+
 int pmof_persist(struct pmof_dev *dev, uint64_t offset, uint64_t length)
 {
 	struct pmof_persist p = {

@@ -173,13 +173,96 @@ int pmof_cas(struct pmof_dev *dev, uint64_t offset, uint64_t expect, uint64_t de
 int pmof_fetch_add(struct pmof_dev *dev, uint64_t offset, uint64_t add, unsigned int flags,
 		   uint64_t *old);
 
+/* --- committed objects ------------------------------------------------------ */
+
+/*
+ * An object is a range whose @offset and @length are multiples of 8; @length
+ * counts the trailer, the last 8 bytes, and is at least PMOF_OBJECT_MIN.  The
+ * top of pmof.h says what the trailer is.  The life of an object: prepare,
+ * commit, and get it valid as often as you like; prepare it again before it is
+ * written again.  Beside the errors above: -EINVAL an object or a generation
+ * that is none.
+ */
+
+/**
+ * pmof_prepare - give an object a new generation, durably, with clear flags
+ * @dev: handle opened for writing
+ * @offset: first byte of the object in the namespace
+ * @length: bytes, the trailer counted
+ * @generation: out, may be NULL: the new one, 1 to PMOF_GENERATION_MASK
+ *
+ * From then on the object is not valid, also after a power cut, until it is
+ * committed.  Nothing may be written into it before this has returned.  It may
+ * run for one object at a time: whoever prepares owns it until it is committed.
+ *
+ * Source: PMOF_IOC_PREPARE.  Return: 0 or -errno; after -EIO the object may be
+ * prepared or not.  Thread safe, for different objects.
+ */
+int pmof_prepare(struct pmof_dev *dev, uint64_t offset, uint64_t length, uint64_t *generation);
+
+/**
+ * pmof_put_commit - write an object and commit it
+ * @dev: handle opened for writing
+ * @buf: @length bytes; the last 8 are not looked at, the trailer is written in
+ *	their place
+ * @length: bytes, the trailer counted
+ * @offset: first byte of the object in the namespace
+ * @generation: what pmof_prepare() gave
+ *
+ * The data is durable before PF is, and PF before VF is written.  On return the
+ * object is valid for every reader, and a power cut does not undo that.
+ *
+ * Source: PMOF_IOC_PUT, PMOF_F_COMMIT.  Return: 0; -ESTALE the object is not
+ * prepared with that generation, nothing was written (the methods assist and
+ * rpc only; the others do not look); or -errno: the object is either not valid
+ * or whole.  Thread safe, for different objects.
+ */
+int pmof_put_commit(struct pmof_dev *dev, const void *buf, uint64_t length, uint64_t offset,
+		    uint64_t generation);
+
+/**
+ * pmof_get_valid - read an object, provided that it is committed
+ * @dev: handle opened for reading
+ * @buf: out: @length bytes, the trailer among them
+ * @length: bytes, the trailer counted
+ * @offset: first byte of the object in the namespace
+ * @generation: out, may be NULL: of what was read
+ *
+ * What it returns is what one pmof_put_commit() wrote, whole and durable, even
+ * while others prepare and write the object anew.
+ *
+ * Source: PMOF_IOC_GET, PMOF_F_VALID.  Return: 0; -EAGAIN the object is not
+ * committed or was rewritten meanwhile, @buf is undefined: try again, or after
+ * a crash pmof_revalidate(); or -errno.  Thread safe.
+ */
+int pmof_get_valid(struct pmof_dev *dev, void *buf, uint64_t length, uint64_t offset,
+		   uint64_t *generation);
+
+/**
+ * pmof_revalidate - let readers see an object that a crash left with PF alone
+ * @dev: handle opened for writing
+ * @offset: first byte of the object in the namespace
+ * @length: bytes, the trailer counted
+ * @generation: out, may be NULL: the committed object's
+ *
+ * The server sets VF where PF is set, once the trailer is durable.  Does no
+ * harm to an object that is valid.
+ *
+ * Source: PMOF_IOC_REVALIDATE.  Return: 0; -EAGAIN PF is not set: it was never
+ * committed; or -errno.  Thread safe.
+ */
+int pmof_revalidate(struct pmof_dev *dev, uint64_t offset, uint64_t length, uint64_t *generation);
+
+/* --- several in one call ---------------------------------------------------- */
+
 /**
  * pmof_submit - run several operations in order in one call
  * @dev: handle opened for what the operations need
  * @ops: filled by pmof_prep_*(); out: @result and @old of each
  * @nr: number of operations, 1 to PMOF_SUBMIT_MAX
  *
- * struct pmof_submit in pmof.h says what order means.
+ * struct pmof_submit in pmof.h says what order means.  PREPAREs that follow
+ * each other go to the server together.
  *
  * Source: PMOF_IOC_SUBMIT.  Return: 0, and each @result tells (behind a failed
  * operation the rest is -ECANCELED); -EINVAL a malformed operation or @nr is
@@ -191,7 +274,8 @@ int pmof_submit(struct pmof_dev *dev, struct pmof_op *ops, unsigned int nr);
 /*
  * pmof_prep_* fill one operation of a pmof_submit(); arguments as those of the
  * call of the same name.  Buffers must stay valid until pmof_submit() returns.
- * They cannot fail.  Thread safe, each thread with its own @op.
+ * The generation that a call gives is @op->old afterwards.  They cannot fail.
+ * Thread safe, each thread with its own @op.
  */
 static inline void pmof_prep(struct pmof_op *op, enum pmof_opcode opcode, uint64_t offset,
 			     uint64_t length, unsigned int flags)
@@ -237,6 +321,30 @@ static inline void pmof_prep_fetch_add(struct pmof_op *op, uint64_t offset, uint
 	op->operand = add;
 }
 
+static inline void pmof_prep_prepare(struct pmof_op *op, uint64_t offset, uint64_t length)
+{
+	pmof_prep(op, PMOF_OP_PREPARE, offset, length, 0);
+}
+
+static inline void pmof_prep_put_commit(struct pmof_op *op, const void *buf, uint64_t length,
+					uint64_t offset, uint64_t generation)
+{
+	pmof_prep_put(op, buf, length, offset, PMOF_F_COMMIT);
+	op->operand = generation;
+}
+
+static inline void pmof_prep_get_valid(struct pmof_op *op, void *buf, uint64_t length,
+				       uint64_t offset)
+{
+	pmof_prep_get(op, buf, length, offset);
+	op->flags = PMOF_F_VALID;
+}
+
+static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uint64_t length)
+{
+	pmof_prep(op, PMOF_OP_REVALIDATE, offset, length, 0);
+}
+
 /* --- administration -------------------------------------------------------- */
 
 /**
@@ -276,7 +384,7 @@ struct pmof_connect_args {
  * Source: /dev/pmof-control.  Return: 0; -ENOENT no such namespace, or
  * /dev/pmof-control is absent (then access(2) tells); -EINVAL a field that the
  * kernel does not take, or that holds a comma or a control character;
- * -EOPNOTSUPP the method is not offered; -ECONNREFUSED, -EHOSTUNREACH,
+ * -EOPNOTSUPP the method is not offered, the kernel log says why; -ECONNREFUSED, -EHOSTUNREACH,
  * -ENETUNREACH, -EADDRNOTAVAIL, -ENODEV, -ETIMEDOUT, -EPROTO,
  * -EPROTONOSUPPORT, -EBUSY, -EACCES: docs/interfaces.md.  Thread safe.
  */
@@ -329,6 +437,18 @@ int pmof_list(int **instances);
  */
 int pmof_read_attr(int instance, const char *name, char *buf, size_t size);
 
+/**
+ * pmof_write_attr - write an attribute of a device
+ * @instance: N of pmofN
+ * @name: an attribute of docs/interfaces.md that can be written: "auto"
+ * @text: its new text, without a newline
+ *
+ * Source: sysfs.  Return: 0; -ENODEV no such device; -ENOENT no such attribute;
+ * -EACCES no right to, or it cannot be written; -EINVAL @name holds a '/', or
+ * the kernel does not take the text, and what else it says.  Thread safe.
+ */
+int pmof_write_attr(int instance, const char *name, const char *text);
+
 /* Whose counters. */
 enum pmof_side {
 	PMOF_SIDE_CLIENT	= 0,	/* sysfs stats/ */
@@ -358,7 +478,8 @@ struct pmof_counter {
  * pmof_read_counters - read all counters of one side of a device
  * @instance: N of pmofN
  * @side: enum pmof_side
- * @counters: out: in alphabetical order; freed by the caller with free()
+ * @counters: out: in alphabetical order, numbers in it by value; freed by the
+ *	caller with free()
  *
  * The counters are read one after the other: they are exact and consistent
  * only while nothing is under way.

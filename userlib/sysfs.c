@@ -165,17 +165,24 @@ int pmof_read_file(const char *path, char *buf, size_t size)
 	return 0;
 }
 
+static int make_path(char *path, int instance, const char *dir, const char *name)
+{
+	int n;
+
+	if (!*name || *name == '.' || strchr(name, '/'))
+		return -EINVAL;
+	n = snprintf(path, PMOF_PATH_MAX, PMOF_SYSFS_CLASS "/pmof%d/%s%s", instance, dir, name);
+	return n < 0 || n >= PMOF_PATH_MAX ? -ENOENT : 0;
+}
+
 static int read_device_file(int instance, const char *dir, const char *name, char *buf,
 			    size_t size)
 {
 	char path[PMOF_PATH_MAX];
-	int n, ret;
+	int ret = make_path(path, instance, dir, name);
 
-	if (!*name || *name == '.' || strchr(name, '/'))
-		return -EINVAL;
-	n = snprintf(path, sizeof(path), PMOF_SYSFS_CLASS "/pmof%d/%s%s", instance, dir, name);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return -ENOENT;
+	if (ret)
+		return ret;
 	ret = pmof_read_file(path, buf, size);
 	if (ret == -ENOENT && !device_exists(instance))
 		ret = -ENODEV;
@@ -185,6 +192,35 @@ static int read_device_file(int instance, const char *dir, const char *name, cha
 int pmof_read_attr(int instance, const char *name, char *buf, size_t size)
 {
 	return read_device_file(instance, "", name, buf, size);
+}
+
+/* One write: sysfs takes an attribute's text whole. */
+static int write_file(const char *path, const char *text)
+{
+	size_t len = strlen(text);
+	int fd, ret;
+	ssize_t n;
+
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, len);
+	ret = n < 0 ? -errno : (size_t)n == len ? 0 : -EIO;
+	close(fd);
+	return ret;
+}
+
+int pmof_write_attr(int instance, const char *name, const char *text)
+{
+	char path[PMOF_PATH_MAX];
+	int ret = make_path(path, instance, "", name);
+
+	if (ret)
+		return ret;
+	ret = write_file(path, text);
+	if (ret == -ENOENT && !device_exists(instance))
+		ret = -ENODEV;
+	return ret;
 }
 
 static const char *side_dir(enum pmof_side side)
@@ -207,8 +243,8 @@ int pmof_read_counter(int instance, enum pmof_side side, const char *name, uint6
 
 static int compare_counter(const void *a, const void *b)
 {
-	return strcmp(((const struct pmof_counter *)a)->name,
-		      ((const struct pmof_counter *)b)->name);
+	return strverscmp(((const struct pmof_counter *)a)->name,
+			  ((const struct pmof_counter *)b)->name);
 }
 
 static int append_counter(struct pmof_counter **list, int n, const char *name)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/export.h>
-#include <linux/kernel.h>
-
+#include "pure.h"
 #include "../../uapi/pmof.h"
 #include "names.h"
 

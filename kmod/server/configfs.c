@@ -84,6 +84,38 @@ static ssize_t pmof_ns_allow_volatile_store(struct config_item *item, const char
 	return store_flag(to_ns(item), &to_ns(item)->allow_volatile, page, count);
 }
 
+static ssize_t pmof_ns_deep_flush_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", to_ns(item)->deep_flush);
+}
+
+static ssize_t pmof_ns_deep_flush_store(struct config_item *item, const char *page, size_t count)
+{
+	return store_flag(to_ns(item), &to_ns(item)->deep_flush, page, count);
+}
+
+static ssize_t pmof_ns_placement_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%s\n", pmof_policy_name(READ_ONCE(to_ns(item)->policy)));
+}
+
+static ssize_t pmof_ns_placement_store(struct config_item *item, const char *page, size_t count)
+{
+	struct pmof_ns *ns = to_ns(item);
+	enum pmof_placement_policy policy;
+	ssize_t rc = count;
+
+	if (pmof_policy_parse(page, &policy))
+		return -EINVAL;
+	mutex_lock(&ns->mutex);
+	if (ns->enabled)
+		rc = -EBUSY;
+	else
+		WRITE_ONCE(ns->policy, policy);
+	mutex_unlock(&ns->mutex);
+	return rc;
+}
+
 static ssize_t pmof_ns_enable_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->enabled));
@@ -123,10 +155,14 @@ static ssize_t pmof_ns_domain_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%s\n", pmof_domain_name(READ_ONCE(to_ns(item)->domain)));
 }
 
-/* That of the HCA's writes differs by port; no HCA's is known yet. */
-static ssize_t pmof_ns_placement_show(struct config_item *item, char *page)
+static ssize_t pmof_ns_placements_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "unknown\n");
+	ssize_t n;
+
+	mutex_lock(&pmof_sessions_mutex);
+	n = pmof_placement_show(to_ns(item), page);
+	mutex_unlock(&pmof_sessions_mutex);
+	return n;
 }
 
 static ssize_t pmof_ns_durable_show(struct config_item *item, char *page)
@@ -142,11 +178,13 @@ static ssize_t pmof_ns_sessions_show(struct config_item *item, char *page)
 CONFIGFS_ATTR(pmof_ns_, device_path);
 CONFIGFS_ATTR(pmof_ns_, read_only);
 CONFIGFS_ATTR(pmof_ns_, allow_volatile);
+CONFIGFS_ATTR(pmof_ns_, deep_flush);
+CONFIGFS_ATTR(pmof_ns_, placement);
 CONFIGFS_ATTR(pmof_ns_, enable);
 CONFIGFS_ATTR_RO(pmof_ns_, size);
 CONFIGFS_ATTR_RO(pmof_ns_, generation);
 CONFIGFS_ATTR_RO(pmof_ns_, domain);
-CONFIGFS_ATTR_RO(pmof_ns_, placement);
+CONFIGFS_ATTR_RO(pmof_ns_, placements);
 CONFIGFS_ATTR_RO(pmof_ns_, durable);
 CONFIGFS_ATTR_RO(pmof_ns_, sessions);
 
@@ -154,11 +192,13 @@ static struct configfs_attribute *ns_attrs[] = {
 	&pmof_ns_attr_device_path,
 	&pmof_ns_attr_read_only,
 	&pmof_ns_attr_allow_volatile,
+	&pmof_ns_attr_deep_flush,
+	&pmof_ns_attr_placement,
 	&pmof_ns_attr_enable,
 	&pmof_ns_attr_size,
 	&pmof_ns_attr_generation,
 	&pmof_ns_attr_domain,
-	&pmof_ns_attr_placement,
+	&pmof_ns_attr_placements,
 	&pmof_ns_attr_durable,
 	&pmof_ns_attr_sessions,
 	NULL,
@@ -192,6 +232,8 @@ static struct config_item *make_ns(struct config_group *group, const char *name)
 	if (!ns)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&ns->mutex);
+	INIT_LIST_HEAD(&ns->links);
+	INIT_LIST_HEAD(&ns->holds);
 	config_item_init_type_name(&ns->item, name, &ns_type);
 	return &ns->item;
 }
@@ -224,28 +266,44 @@ static struct pmof_port *links_to_port(struct config_item *item)
 	return container_of(to_config_group(item), struct pmof_port, ns_group);
 }
 
+static int add_link(struct pmof_link *link)
+{
+	struct pmof_port *port = link->port;
+	struct pmof_link *l;
+	int rc;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	list_for_each_entry(l, &port->links, entry)
+		if (l->ns == link->ns)
+			return -EEXIST;
+	if (link->ns->live && port->hca.name[0]) {
+		rc = pmof_placement_acquire(link->ns, &port->hca);
+		if (rc)
+			return rc;
+	}
+	list_add_tail(&link->entry, &port->links);
+	list_add_tail(&link->ns_entry, &link->ns->links);
+	return 0;
+}
+
 static int link_ns(struct config_item *src, struct config_item *target)
 {
-	struct pmof_port *port = links_to_port(src);
-	struct pmof_link *link, *l;
+	struct pmof_link *link;
+	int rc;
 
 	if (target->ci_type != &ns_type)
 		return -EINVAL;
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)
 		return -ENOMEM;
+	link->port = links_to_port(src);
 	link->ns = to_ns(target);
 	mutex_lock(&pmof_sessions_mutex);
-	list_for_each_entry(l, &port->links, entry) {
-		if (l->ns == link->ns) {
-			mutex_unlock(&pmof_sessions_mutex);
-			kfree(link);
-			return -EEXIST;
-		}
-	}
-	list_add_tail(&link->entry, &port->links);
+	rc = add_link(link);
 	mutex_unlock(&pmof_sessions_mutex);
-	return 0;
+	if (rc)
+		kfree(link);
+	return rc;
 }
 
 static void unlink_ns(struct config_item *src, struct config_item *target)
@@ -257,6 +315,7 @@ static void unlink_ns(struct config_item *src, struct config_item *target)
 	list_for_each_entry_safe(link, next, &links_to_port(src)->links, entry) {
 		if (link->ns == f.ns) {
 			list_del(&link->entry);
+			list_del(&link->ns_entry);
 			kfree(link);
 		}
 	}

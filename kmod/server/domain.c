@@ -77,6 +77,14 @@ static enum pmof_domain read_attribute(struct device *region)
 	return domain;
 }
 
+/* Is there something to write to that flushes deeper than the domain asks for? */
+bool pmof_has_flush_hints(struct block_device *bdev)
+{
+	struct device *dev = region_of(bdev);
+
+	return dev && nvdimm_has_flush(to_nd_region(dev)) > 0;
+}
+
 /* The persistence domain of a block device; unknown when in any doubt. */
 enum pmof_domain pmof_domain_of(struct block_device *bdev)
 {

@@ -21,6 +21,7 @@
 #include <linux/slab.h>
 
 #include "flush.h"
+#include "trace.h"
 
 #define MAX_POLL_US	1000000U
 
@@ -90,6 +91,7 @@ static void take_queued(struct pmof_flush_worker *w)
 		list_add_tail(&req->entry, &w->pending);
 	}
 	w->nr_pending += n;
+	trace_pmof_srv_batch(w->index, n, w->nr_pending);
 	pmof_session_stat(session, PMOF_SRV_BATCH_1 + min(ilog2(n), 4), 1);
 }
 
@@ -143,7 +145,7 @@ static int cpu_came(unsigned int cpu)
 	unsigned int i;
 
 	for (i = 0; i < nr_workers; i++)
-		if (workers[i].cpu == cpu)
+		if (workers[i].cpu == (int)cpu)
 			set_cpus_allowed_ptr(workers[i].task, cpumask_of(cpu));
 	return 0;
 }

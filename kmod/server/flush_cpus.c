@@ -49,7 +49,8 @@ static int get_allowed(struct cpumask *allowed)
 	}
 	rc = cpulist_parse(flush_cpus, allowed);
 	if (rc)
-		return refuse("not a list of CPUs, as 0-3,8", rc);
+		return refuse(rc == -ERANGE ? "there is no such CPU" :
+			      "not a list of CPUs, as 0-3,8", rc);
 	if (cpumask_empty(allowed))
 		return refuse("no CPU in it", -EINVAL);
 	if (!cpumask_subset(allowed, cpu_online_mask))

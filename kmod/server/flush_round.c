@@ -50,30 +50,39 @@ static void finish_fenced(struct pmof_flush_worker *w)
 	migrate_enable();
 }
 
+/* The last flush of a device since a fence. */
+struct flushed {
+	const struct pmof_ns *ns;
+	int rc;
+};
+
+static void flush_device(struct flushed *f, struct pmof_session *s)
+{
+	f->ns = s->ns;
+	f->rc = pmof_persist_flush_device(s->ns);
+	pmof_session_stat(s, PMOF_SRV_DEVICE_FLUSHES, 1);
+	trace_pmof_srv_flush_device(pmof_ns_name(s->ns), f->rc);
+	if (f->rc)
+		pr_err_ratelimited("namespace %s: flush of %s failed (%d), not acknowledged\n",
+				   pmof_ns_name(s->ns), s->ns->path, f->rc);
+}
+
 /*
  * What was fenced for these requests is flushed further where that is needed:
- * once for neighbours of the same namespace.  Counted for one of their sessions.
+ * once for neighbours of the same namespace, counted for one of their sessions.
  */
-static void flush_devices(struct list_head *reqs)
+static void flush_devices(struct flushed *f, struct list_head *reqs)
 {
-	const struct pmof_ns *flushed = NULL;
 	struct pmof_srv_req *req;
-	int rc = 0;
 
 	list_for_each_entry(req, reqs, entry) {
 		struct pmof_session *s = req->queue->session;
 
 		if (req->status || !pmof_ns_device_flush(s->ns))
 			continue;
-		if (s->ns != flushed) {
-			flushed = s->ns;
-			rc = pmof_persist_flush_device(s->ns);
-			pmof_session_stat(s, PMOF_SRV_DEVICE_FLUSHES, 1);
-			if (rc)
-				pr_err_ratelimited("namespace %s: flush of %s failed (%d), nothing acknowledged\n",
-						   pmof_ns_name(s->ns), s->ns->path, rc);
-		}
-		if (rc)
+		if (s->ns != f->ns)
+			flush_device(f, s);
+		if (f->rc)
 			req->status = PMOF_SC_INTERNAL;
 	}
 }
@@ -129,7 +138,7 @@ static void work(struct pmof_flush_worker *w, struct list_head *done, struct lis
 		cond_resched();
 	}
 	finish_fenced(w);
-	trace_pmof_srv_flush(w->index, requests, requests - w->nr_pending, w->wb.lines);
+	trace_pmof_srv_flush(w->index, false, requests, requests - w->nr_pending, w->wb.lines);
 }
 
 /* Phase 2, for those whose data were made durable. */
@@ -146,21 +155,22 @@ static void commit(struct pmof_flush_worker *w, struct list_head *commits)
 		requests++;
 	}
 	finish_fenced(w);
-	trace_pmof_srv_flush(w->index, requests, requests, w->wb.lines);
+	trace_pmof_srv_flush(w->index, true, requests, requests, w->wb.lines);
 }
 
 void pmof_flush_round(struct pmof_flush_worker *w)
 {
+	struct flushed flushed_work = {}, flushed_commits = {};
 	LIST_HEAD(commits);
 	LIST_HEAD(done);
 
 	work(w, &done, &commits);
-	flush_devices(&done);
-	flush_devices(&commits);
+	flush_devices(&flushed_work, &done);
+	flush_devices(&flushed_work, &commits);
 	answer(w, &done);
 	if (list_empty(&commits))
 		return;
 	commit(w, &commits);
-	flush_devices(&commits);
+	flush_devices(&flushed_commits, &commits);
 	answer(w, &commits);
 }

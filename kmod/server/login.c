@@ -31,6 +31,39 @@ static bool take_atomics(struct pmof_session *s, struct pmof_ns *ns)
 	return true;
 }
 
+/* Can the HCA alone make a write durable? */
+static bool hca_suffices(const struct pmof_ns *ns)
+{
+	if (pmof_ns_device_flush(ns))
+		return false;
+	return ns->domain == PMOF_DOMAIN_CPU_CACHE || ns->domain == PMOF_DOMAIN_MEMORY_CONTROLLER;
+}
+
+static bool offers_read(const struct pmof_session *s)
+{
+	if (!hca_suffices(s->ns))
+		return false;
+	/* [D2] Wherever a write lands, the READ behind it finds it in the domain. */
+	return s->ns->domain == PMOF_DOMAIN_CPU_CACHE ||
+	       s->placed.placement == PMOF_PLACEMENT_MEMORY;
+}
+
+static bool offers_flush(const struct pmof_session *s)
+{
+	return hca_suffices(s->ns) && pmof_dev_answers_flush(s->ib_dev);
+}
+
+static u32 methods_of(const struct pmof_session *s)
+{
+	u32 methods = BIT(PMOF_METHOD_ASSIST) | BIT(PMOF_METHOD_RPC);
+
+	if (offers_read(s))
+		methods |= BIT(PMOF_METHOD_READ);
+	if (offers_flush(s))
+		methods |= BIT(PMOF_METHOD_FLUSH);
+	return methods;
+}
+
 static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pmof_login *l)
 {
 	bool read_only = ns->read_only || l->flags & PMOF_LOGIN_F_READ_ONLY;
@@ -41,6 +74,8 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
 	s->atomics = !read_only && take_atomics(s, ns);
+	pmof_placement_session(s);
+	s->methods = methods_of(s);
 }
 
 /* Its MRs must be gone.  The last use of the namespace: a disable may go on. */
@@ -115,16 +150,6 @@ static unsigned int rights_of(const struct pmof_ns *ns, const struct pmof_login 
 	return PMOF_RIGHT_READ | PMOF_RIGHT_WRITE;
 }
 
-static u32 methods_of(const struct pmof_ns *ns)
-{
-	u32 methods = BIT(PMOF_METHOD_ASSIST) | BIT(PMOF_METHOD_RPC);
-
-	/* Wherever a write lands, the READ behind it finds it in the domain. */
-	if (ns->domain == PMOF_DOMAIN_CPU_CACHE)
-		methods |= BIT(PMOF_METHOD_READ);
-	return methods;
-}
-
 static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 {
 	const struct pmof_ns *ns = s->ns;
@@ -136,18 +161,19 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.segment_size	= 1ULL << s->layout.shift,
 		.features	= s->atomics ? PMOF_FEAT_ATOMICS : 0,
 		.nr_segments	= pmof_layout_segments(&s->layout),
-		.methods	= methods_of(ns),
+		.methods	= s->methods,
 		.nr_queues	= s->nr_queues,
 		.max_ranges	= PMOF_MAX_RANGES,
 		.max_inline	= PMOF_MAX_INLINE,
 		.domain		= ns->domain,
-		.placement	= ib_uses_virt_dma(s->ib_dev) ? PMOF_PLACEMENT_CACHE :
-				  PMOF_PLACEMENT_UNKNOWN,
+		.placement	= s->placed.placement,
 	};
 	if (!(s->rights & PMOF_RIGHT_WRITE))
 		r->flags |= PMOF_LOGIN_R_READ_ONLY;
 	if (ns->durable)
 		r->flags |= PMOF_LOGIN_R_DURABLE;
+	if (s->placed.how == PMOF_PLACED_ASSERTED)
+		r->flags |= PMOF_LOGIN_R_ASSERTED;
 }
 
 static void grant(struct pmof_session *s, const struct pmof_login *l)

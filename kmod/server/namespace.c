@@ -103,8 +103,15 @@ static int open_bdev(struct pmof_ns *ns)
 		       pmof_ns_name(ns), ns->path);
 		return -EROFS;
 	case -ENOTBLK:
-		rc = -EINVAL;
-		fallthrough;
+		pr_err("namespace %s: %s is no block device; PMEM in devdax mode has none: ndctl create-namespace -f -e namespaceX.Y -m fsdax\n",
+		       pmof_ns_name(ns), ns->path);
+		return -EINVAL;
+	case -ENOENT:
+	case -ENXIO:
+	case -ENODEV:
+		pr_err("namespace %s: there is no %s; if its PMEM is disabled: ndctl enable-namespace\n",
+		       pmof_ns_name(ns), ns->path);
+		return rc;
 	default:
 		pr_err("namespace %s: cannot open %s as a block device (%d)\n",
 		       pmof_ns_name(ns), ns->path, rc);
@@ -112,19 +119,33 @@ static int open_bdev(struct pmof_ns *ns)
 	}
 }
 
-static int get_dax(struct pmof_ns *ns, u64 *start)
+/* NULL if it is a whole PMEM device with DAX; else what it is. */
+static const char *not_exportable(struct block_device *bdev)
+{
+	bool dax = blk_queue_dax(bdev_get_queue(bdev));
+
+	if (pmof_is_pmem(bdev) && dax)
+		return bdev_is_partition(bdev) ?
+			"is a partition; export the whole device" : NULL;
+	/* What is stacked on PMEM can be remapped under our feet. */
+	return dax ? "is not PMEM itself but made of other devices; export those" : REMEDY_FSDAX;
+}
+
+static int get_dax(struct pmof_ns *ns)
 {
 	struct block_device *bdev = ns->bdev.bdev;
+	const char *what = not_exportable(bdev);
+	u64 start;
 
-	if (!pmof_is_pmem(bdev) || !blk_queue_dax(bdev_get_queue(bdev))) {
-		pr_err("namespace %s: %s " REMEDY_FSDAX "\n", pmof_ns_name(ns), ns->path);
+	if (what) {
+		pr_err("namespace %s: %s %s\n", pmof_ns_name(ns), ns->path, what);
 		return -EINVAL;
 	}
 	add_holder(ns);
-	ns->dax = fs_dax_get_by_bdev(bdev, start, ns, &holder_ops);
+	ns->dax = fs_dax_get_by_bdev(bdev, &start, ns, &holder_ops);
 	if (!ns->dax) {
 		del_holder(ns);
-		pr_err("namespace %s: %s is not aligned to pages, or another partition of its device is in use\n",
+		pr_err("namespace %s: %s cannot be used with DAX, or somebody else does\n",
 		       pmof_ns_name(ns), ns->path);
 		return -EINVAL;
 	}
@@ -166,14 +187,13 @@ static long map_chunk(struct pmof_ns *ns, pgoff_t pgoff, long nr, void **addr)
 }
 
 /* The whole of it must be contiguous in the kernel's address space. */
-static int map_all(struct pmof_ns *ns, u64 start)
+static int map_all(struct pmof_ns *ns)
 {
 	long i, got, nr = ns->size >> PAGE_SHIFT;
 	void *addr;
 
 	for (i = 0; i < nr; i += got) {
-		got = map_chunk(ns, (start >> PAGE_SHIFT) + i,
-				min_t(long, nr - i, MAP_CHUNK >> PAGE_SHIFT), &addr);
+		got = map_chunk(ns, i, min_t(long, nr - i, MAP_CHUNK >> PAGE_SHIFT), &addr);
 		if (got < 0)
 			return got;
 		if (!i)
@@ -187,7 +207,7 @@ static int map_all(struct pmof_ns *ns, u64 start)
 	return 0;
 }
 
-static int map_ns(struct pmof_ns *ns, u64 start)
+static int map_ns(struct pmof_ns *ns)
 {
 	int id, rc;
 
@@ -198,31 +218,34 @@ static int map_ns(struct pmof_ns *ns, u64 start)
 		return -EINVAL;
 	}
 	id = dax_read_lock();
-	rc = map_all(ns, start);
+	rc = map_all(ns);
 	dax_read_unlock(id);
 	return rc;
 }
 
 static int check_domain(struct pmof_ns *ns)
 {
-	const char *what;
-
 	ns->domain = pmof_domain_of(ns->bdev.bdev);
-	ns->durable = ns->domain == PMOF_DOMAIN_MEMORY_CONTROLLER ||
-		      ns->domain == PMOF_DOMAIN_CPU_CACHE;
+	ns->durable = ns->domain != PMOF_DOMAIN_UNKNOWN;
 	if (ns->durable)
 		return 0;
-	what = ns->domain == PMOF_DOMAIN_DEVICE_FLUSH ?
-		"needs a flush of the device, which this version does not do" :
-		"does not tell its persistence domain";
 	if (!ns->allow_volatile) {
-		pr_err("namespace %s: %s %s; write 1 to allow_volatile to export it without durability\n",
-		       pmof_ns_name(ns), ns->path, what);
+		pr_err("namespace %s: %s does not tell its persistence domain; write 1 to allow_volatile to export it without durability\n",
+		       pmof_ns_name(ns), ns->path);
 		return -EOPNOTSUPP;
 	}
-	pr_warn("namespace %s: %s %s: acknowledgements are NOT durable\n",
-		pmof_ns_name(ns), ns->path, what);
+	pr_warn("namespace %s: %s does not tell its persistence domain: acknowledgements are NOT durable\n",
+		pmof_ns_name(ns), ns->path);
 	return 0;
+}
+
+static int check_deep_flush(const struct pmof_ns *ns)
+{
+	if (!ns->deep_flush || pmof_has_flush_hints(ns->bdev.bdev))
+		return 0;
+	pr_err("namespace %s: %s has no flush hints; write 0 to deep_flush\n",
+	       pmof_ns_name(ns), ns->path);
+	return -EOPNOTSUPP;
 }
 
 static u64 random_nonzero(void)
@@ -235,10 +258,29 @@ static u64 random_nonzero(void)
 	return x;
 }
 
-static void set_live(struct pmof_ns *ns, bool live)
+/* From now on there may be logins, and placement is what was asked for. */
+static int go_live(struct pmof_ns *ns)
 {
+	int rc;
+
 	mutex_lock(&pmof_sessions_mutex);
-	ns->live = live;
+	rc = pmof_placement_ns(ns);
+	ns->live = !rc;
+	mutex_unlock(&pmof_sessions_mutex);
+	return rc;
+}
+
+/* Returns when no session is left, and only then gives up the placement. */
+static void go_dead(struct pmof_ns *ns)
+{
+	struct pmof_session_filter all = { .ns = ns };
+
+	mutex_lock(&pmof_sessions_mutex);
+	ns->live = false;
+	mutex_unlock(&pmof_sessions_mutex);
+	pmof_sessions_end(&all);
+	mutex_lock(&pmof_sessions_mutex);
+	pmof_placement_release(ns);
 	mutex_unlock(&pmof_sessions_mutex);
 }
 
@@ -257,33 +299,45 @@ static void close_ns(struct pmof_ns *ns)
 	ns->durable = false;
 }
 
+static int check_promises(struct pmof_ns *ns)
+{
+	int rc = check_domain(ns);
+
+	if (!rc)
+		rc = check_deep_flush(ns);
+	return rc ?: pmof_placement_check(ns);
+}
+
 /* Opens and maps the device and takes logins.  Returns 0 or a negative errno. */
 int pmof_ns_enable(struct pmof_ns *ns)
 {
-	u64 start;
 	int rc;
 
 	lockdep_assert_held(&ns->mutex);
 	rc = open_bdev(ns);
 	if (rc)
 		return rc;
-	rc = get_dax(ns, &start);
+	rc = get_dax(ns);
 	if (rc)
 		goto close;
-	rc = map_ns(ns, start);
+	rc = map_ns(ns);
 	if (rc)
 		goto close;
-	rc = check_domain(ns);
+	rc = check_promises(ns);
 	if (rc)
 		goto close;
 	ns->generation = random_nonzero();
 	ns->enabled = true;
-	set_live(ns, true);
+	rc = go_live(ns);
+	if (rc)
+		goto disable;
 	pr_info("namespace %s: %s, %llu bytes, persistence domain %s%s\n", pmof_ns_name(ns),
 		ns->path, ns->size, pmof_domain_name(ns->domain),
 		ns->read_only ? ", read-only" : "");
 	return 0;
 
+disable:
+	ns->enabled = false;
 close:
 	close_ns(ns);
 	return rc;
@@ -292,13 +346,10 @@ close:
 /* Ends all its sessions, waits for that, and closes the device. */
 void pmof_ns_disable(struct pmof_ns *ns)
 {
-	struct pmof_session_filter all = { .ns = ns };
-
 	lockdep_assert_held(&ns->mutex);
 	if (!ns->enabled)
 		return;
-	set_live(ns, false);
-	pmof_sessions_end(&all);
+	go_dead(ns);
 	ns->enabled = false;
 	close_ns(ns);
 	pr_info("namespace %s: disabled\n", pmof_ns_name(ns));

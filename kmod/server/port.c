@@ -138,7 +138,7 @@ static int listener_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 	}
 }
 
-static int bind_and_listen(struct rdma_cm_id *cm_id, struct sockaddr_storage *addr)
+static int bind_addr(struct rdma_cm_id *cm_id, struct sockaddr_storage *addr)
 {
 	int rc = rdma_set_reuseaddr(cm_id, 1);
 
@@ -147,8 +147,6 @@ static int bind_and_listen(struct rdma_cm_id *cm_id, struct sockaddr_storage *ad
 		rc = rdma_set_afonly(cm_id, 1);
 	if (!rc)
 		rc = rdma_bind_addr(cm_id, (struct sockaddr *)addr);
-	if (!rc)
-		rc = rdma_listen(cm_id, PMOF_SRV_BACKLOG);
 	return rc == -ENODEV ? -EADDRNOTAVAIL : rc;
 }
 
@@ -173,23 +171,35 @@ int pmof_port_enable(struct pmof_port *port)
 	cm_id = rdma_create_id(&init_net, listener_event, port, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(cm_id))
 		return PTR_ERR(cm_id);
-	rc = bind_and_listen(cm_id, &addr);
+	rc = bind_addr(cm_id, &addr);
+	if (!rc) {
+		/* Before the first session may come; it says by itself why not. */
+		rc = pmof_placement_port(port, cm_id->device);
+		if (rc)
+			goto destroy;
+		rc = rdma_listen(cm_id, PMOF_SRV_BACKLOG);
+	}
 	if (rc) {
 		pr_err("port %s: cannot listen on %pISpc (%d)%s\n", name, &addr, rc,
 		       rc == -EADDRNOTAVAIL ? ": no RDMA device has this address; see rdma link" :
 		       rc == -EADDRINUSE ? ": in use" : "");
-		rdma_destroy_id(cm_id);
-		return rc;
+		goto gone;
 	}
 	xchg(&port->cm_id, cm_id);
 	/* Its removal may have come before the cm_id was there to be taken. */
 	if (READ_ONCE(port->removed) && cmpxchg(&port->cm_id, cm_id, NULL) == cm_id) {
-		rdma_destroy_id(cm_id);
-		return -EADDRNOTAVAIL;
+		rc = -EADDRNOTAVAIL;
+		goto gone;
 	}
 	port->enabled = true;
 	pr_info("port %s: listening on %pISpc\n", name, &addr);
 	return 0;
+
+gone:
+	pmof_placement_port_gone(port);
+destroy:
+	rdma_destroy_id(cm_id);
+	return rc;
 }
 
 /*
@@ -209,6 +219,7 @@ void pmof_port_disable(struct pmof_port *port)
 		rdma_destroy_id(cm_id);
 	/* No connection request is under way any more, so no session is missed. */
 	pmof_sessions_end(&logged_out);
+	pmof_placement_port_gone(port);
 	port->enabled = false;
 	pr_info("port %s: no longer listening\n", config_item_name(&port->group.cg_item));
 }

@@ -14,6 +14,7 @@
 struct pmof_rpc {
 	u8 opcode;
 	bool admin;		/* on the admin queue, else on I/O queues */
+	bool keeps_rx;		/* needs its receive buffer until it is answered */
 	unsigned int right;	/* PMOF_RIGHT_* that the session must have */
 	u32 min_len;
 	u32 max_len;
@@ -100,7 +101,7 @@ static int parse_persist(struct pmof_srv_req *req, const void *msg, u32 len)
 	return 0;
 }
 
-/* The data stay where they are: see srv_queue.c. */
+/* The data stay in the receive buffer. */
 static int parse_put(struct pmof_srv_req *req, const void *msg, u32 len)
 {
 	const struct pmof_wire_put *w = msg;
@@ -199,6 +200,7 @@ static const struct pmof_rpc rpc_table[] = {
 		.run		= run_flush,
 	}, {
 		.opcode		= PMOF_MSG_PUT,
+		.keeps_rx	= true,
 		.right		= PMOF_RIGHT_WRITE,
 		.min_len	= sizeof(struct pmof_wire_put) + 1,
 		.max_len	= sizeof(struct pmof_wire_put) + PMOF_MAX_INLINE,
@@ -282,6 +284,12 @@ int pmof_rpc_parse(struct pmof_srv_req *req, const void *msg, u32 len)
 	if (status && status != PMOF_SC_INVALID)
 		pmof_session_stat(req->queue->session, PMOF_SRV_BAD_MESSAGES, 1);
 	return status;
+}
+
+/* Of a message that was parsed with success: may its receive be posted again only by the reply? */
+bool pmof_rpc_keeps_rx(const struct pmof_srv_req *req)
+{
+	return req->rpc->keeps_rx;
 }
 
 /* Has a parsed message answered.  Completion context; takes over the caller's reference. */

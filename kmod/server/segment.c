@@ -36,6 +36,10 @@ static int access_flags(const struct pmof_session *s)
 		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
 	if (s->atomics)
 		access |= IB_ACCESS_REMOTE_ATOMIC;
+#ifdef HAVE_IB_FLUSH
+	if (s->methods & BIT(PMOF_METHOD_FLUSH))
+		access |= IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT;
+#endif
 	return access;
 }
 

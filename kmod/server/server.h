@@ -25,6 +25,7 @@
 #include <pmof.h>
 #include "compat.h"
 #include "names.h"
+#include "placement.h"
 #include "queue.h"
 #include "range.h"
 #include "stats.h"
@@ -41,9 +42,24 @@ static_assert(PMOF_SRV_MAX_QUEUES <= PMOF_MAX_QUEUES);
 static_assert(PMOF_SRV_REG_BATCH <= PMOF_SEGMENTS_PER_REPLY);
 
 struct dax_device;
+struct pci_dev;
 struct pmof_flush_ops;
 struct pmof_rpc;
 struct pmof_session;
+
+/* What a namespace asks for: its attribute "placement". */
+enum pmof_placement_policy {
+	PMOF_POLICY_AUTO,		/* take it as it is found */
+	PMOF_POLICY_MEMORY,		/* make it memory */
+	PMOF_POLICY_ASSERT,		/* the operator says that it is memory */
+};
+
+/* An RDMA device as placement sees it. */
+struct pmof_hca {
+	char name[IB_DEVICE_NAME_MAX];	/* empty: none known */
+	struct pci_dev *pdev;		/* referenced, or NULL */
+	bool software;			/* the CPU copies */
+};
 
 /* namespaces/NAME: one exported PMEM device. */
 struct pmof_ns {
@@ -55,6 +71,7 @@ struct pmof_ns {
 	bool read_only;
 	bool allow_volatile;
 	bool deep_flush;		/* acknowledge after the flush hints' flush only */
+	enum pmof_placement_policy policy;
 	bool enabled;
 
 	/* Fixed while enabled, and sessions end first: they read without a lock. */
@@ -69,6 +86,8 @@ struct pmof_ns {
 
 	/* Protected by pmof_sessions_mutex. */
 	bool live;			/* takes logins */
+	struct list_head links;		/* of struct pmof_link */
+	struct list_head holds;		/* placement_ns.c's */
 	unsigned int nr_sessions;
 	struct ib_device *atomic_dev;	/* of all its sessions with atomics */
 	unsigned int nr_atomic;
@@ -87,12 +106,17 @@ struct pmof_port {
 
 	struct rdma_cm_id *cm_id;	/* whoever swaps it for NULL destroys it */
 	bool removed;			/* its RDMA device is going */
-	struct list_head links;		/* protected by pmof_sessions_mutex */
+
+	/* Protected by pmof_sessions_mutex. */
+	struct list_head links;
+	struct pmof_hca hca;		/* while enabled on one device's address */
 };
 
 /* A symbolic link in ports/ID/namespaces. */
 struct pmof_link {
-	struct list_head entry;
+	struct list_head entry;		/* of the port's */
+	struct list_head ns_entry;	/* of the namespace's */
+	struct pmof_port *port;
 	struct pmof_ns *ns;
 };
 
@@ -217,6 +241,8 @@ struct pmof_session {
 	/* Written by the login; then fixed until the teardown is through. */
 	struct pmof_ns *ns;		/* also under pmof_sessions_mutex */
 	bool atomics;			/* likewise */
+	struct pmof_placed placed;	/* likewise; where its HCA's writes land */
+	u32 methods;			/* offered; bit n is enum pmof_method n */
 	bool in_sysfs;
 	u32 page_size;			/* of its MRs */
 	struct pmof_layout layout;
@@ -274,6 +300,26 @@ void pmof_ns_disable(struct pmof_ns *ns);
 /* domain.c */
 bool pmof_is_pmem(struct block_device *bdev);
 enum pmof_domain pmof_domain_of(struct block_device *bdev);
+bool pmof_has_flush_hints(struct block_device *bdev);
+
+/* placement_pci.c */
+extern const struct pmof_placement_ops pmof_placement_pci;
+unsigned int pmof_pci_functions_below(struct pci_dev *port);
+
+/* placement_ns.c */
+const char *pmof_policy_name(enum pmof_placement_policy policy);
+int pmof_policy_parse(const char *text, enum pmof_placement_policy *policy);
+void pmof_hca_get(struct pmof_hca *hca, const struct ib_device *dev);
+void pmof_hca_put(struct pmof_hca *hca);
+int pmof_placement_check(const struct pmof_ns *ns);
+int pmof_placement_acquire(struct pmof_ns *ns, const struct pmof_hca *hca);
+void pmof_placement_release(struct pmof_ns *ns);
+struct pmof_placed pmof_placement_of(const struct pmof_ns *ns, const struct pmof_hca *hca);
+ssize_t pmof_placement_show(const struct pmof_ns *ns, char *page);
+int pmof_placement_ns(struct pmof_ns *ns);
+int pmof_placement_port(struct pmof_port *port, const struct ib_device *dev);
+void pmof_placement_port_gone(struct pmof_port *port);
+void pmof_placement_session(struct pmof_session *s);
 
 /* segment.c */
 int pmof_segments_choose(struct pmof_session *s);
@@ -324,6 +370,7 @@ void pmof_srv_queue_free(struct pmof_srv_queue *q);
 
 /* rpc.c */
 u32 pmof_rpc_fill_status(struct pmof_srv_req *req, u32 status);
+bool pmof_rpc_keeps_rx(const struct pmof_srv_req *req);
 int pmof_rpc_parse(struct pmof_srv_req *req, const void *msg, u32 len);
 void pmof_rpc_start(struct pmof_srv_req *req, int status);
 void pmof_rpc_admin(struct pmof_srv_req *req);

@@ -59,11 +59,6 @@ static void post_rx(struct pmof_srv_req *req)
 	req->rx = NULL;
 }
 
-static bool keeps_rx(const struct pmof_srv_req *req, int status)
-{
-	return !status && req->opcode == PMOF_MSG_PUT;
-}
-
 /* A message meets a request.  Completion context; consumes a reference on the queue. */
 static void start(struct pmof_srv_req *req, struct pmof_rx *rx, u32 len)
 {
@@ -78,7 +73,7 @@ static void start(struct pmof_srv_req *req, struct pmof_rx *rx, u32 len)
 		return;
 	}
 	/* Before anything that may reply. */
-	if (!keeps_rx(req, status))
+	if (status || !pmof_rpc_keeps_rx(req))
 		post_rx(req);
 	pmof_rpc_start(req, status);
 }

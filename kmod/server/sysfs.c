@@ -38,6 +38,15 @@ static ssize_t peer_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(peer);
 
+static ssize_t placement_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct pmof_placed *p = &to_session(dev)->placed;
+
+	return sysfs_emit(buf, "%s%s\n", pmof_placement_name(p->placement),
+			  p->how == PMOF_PLACED_ASSERTED ? " (asserted)" : "");
+}
+static DEVICE_ATTR_RO(placement);
+
 static ssize_t queues_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct pmof_session *s = to_session(dev);
@@ -51,6 +60,7 @@ static struct attribute *session_attrs[] = {
 	&dev_attr_namespace.attr,
 	&dev_attr_session_id.attr,
 	&dev_attr_peer.attr,
+	&dev_attr_placement.attr,
 	&dev_attr_queues.attr,
 	NULL,
 };

@@ -6,6 +6,8 @@
  * struct trace_rec and, where its type says so, @len bytes of data. Records
  * are in the order in which the plugin saw the events, under one lock for all
  * virtual CPUs. All integers are little endian, as the host's.
+ *
+ * A record of type 0, or an incomplete one, is the end too: QEMU was killed.
  */
 #ifndef PMOF_CRASH_TRACE_H
 #define PMOF_CRASH_TRACE_H
@@ -24,11 +26,20 @@ struct trace_file {
 };
 
 enum trace_type {
-	TRACE_STORE	= 1,	/* @len bytes of data at @addr, in the cache */
+	/*
+	 * @len bytes of data at @addr, in the cache: up to 16, at any alignment, so in one line
+	 * or in two, but not in two pages.
+	 */
+	TRACE_STORE	= 1,
 	TRACE_NT_STORE	= 2,	/* the same, non-temporal: durable at the CPU's next fence */
 	TRACE_WRITE_BACK = 3,	/* clwb, clflushopt or clflush of the line at @addr */
 	TRACE_SFENCE	= 4,	/* sfence or mfence */
-	TRACE_LOCKED	= 5,	/* a locked read-modify-write, or another serializing instruction */
+	/*
+	 * A locked read-modify-write, or another serializing instruction. Only where this CPU has
+	 * write-backs or non-temporal stores behind its last fence or TRACE_LOCKED: all others
+	 * (there are some millions a second) make nothing durable.
+	 */
+	TRACE_LOCKED	= 5,
 	TRACE_MARK	= 6,	/* magic NOP: its id in @mark, RAX in @addr */
 	TRACE_TIME	= 7,	/* host CLOCK_MONOTONIC in ns in @addr: before every mark, and at least each ms of activity */
 };

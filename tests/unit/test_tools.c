@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The pure files of the pmof command: what users type, and percentiles. */
+/* The pure files of the pmof command: what users type, percentiles, the table of auto. */
+#include "../../tools/auto_table.h"
 #include "../../tools/bench_stats.h"
 #include "../../tools/parse.h"
 #include "unit.h"
@@ -252,6 +253,223 @@ TEST(histogram_extremes)
 	hist_add(&h, 0);
 	EXPECT_EQ(0, hist_percentile(&h, 500));
 	EXPECT_EQ(U64_MAX, hist_percentile(&h, 501));
+}
+
+/* --- the table of the method auto ----------------------------------------- */
+
+enum { READ = 1, ASSIST = 2, RPC = 3, FLUSH = 4 };
+
+static const char *const method_names[] = { "auto", "read", "assist", "rpc", "flush" };
+
+static int method_parse(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(method_names); i++)
+		if (!strcmp(name, method_names[i]))
+			return i;
+	return -EINVAL;
+}
+
+static const char *method_name(unsigned int method)
+{
+	return method < ARRAY_SIZE(method_names) ? method_names[method] : "unknown";
+}
+
+TEST(auto_tables_there_and_back)
+{
+	static const char *const good[] = {
+		"assist", "rpc:512 assist", "rpc:512 read:16384 assist", "read:1 rpc:2 read",
+		"flush:18446744073709551614 assist",
+		"read:1 rpc:2 read:3 rpc:4 read:5 rpc:6 read:7 rpc",
+	};
+	char text[AUTO_TEXT_MAX];
+	struct auto_table t;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		ASSERT_EQ(0, auto_parse(&t, good[i], method_parse)) TH_LOG("case %zu", i);
+		EXPECT_STREQ(good[i], auto_format(&t, text, method_name));
+	}
+	EXPECT_EQ(0, auto_parse(&t, " rpc:0x200  assist ", method_parse));
+	EXPECT_STREQ("rpc:512 assist", auto_format(&t, text, method_name));
+}
+
+TEST(auto_tables_refused)
+{
+	static const char *const bad[] = {
+		"", " ", "none", "rpc:512", "rpc:512 assist:1024", "assist rpc:512",
+		"assist assist", "rpc:512 read:512 assist", "rpc:512 read:256 assist", "rpc: assist",
+		"rpc:0 assist", "rpc:12x assist", "rpc:-1 assist", ":512 assist",
+		"rpc:18446744073709551615 assist", "rpc:18446744073709551616 assist",
+		"rpc:512,assist", "rpc:512:1 assist",
+		"read:1 rpc:2 read:3 rpc:4 read:5 rpc:6 read:7 rpc:8 read",
+	};
+	static char longer[AUTO_TEXT_MAX + 8];
+	struct auto_table t;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EINVAL, auto_parse(&t, bad[i], method_parse)) TH_LOG("case %zu", i);
+	snprintf(longer, sizeof(longer), "%-*s", AUTO_TEXT_MAX + 4, "assist");
+	EXPECT_EQ(-EINVAL, auto_parse(&t, longer, method_parse));
+}
+
+TEST(auto_tables_serve)
+{
+	struct auto_table t;
+
+	ASSERT_EQ(0, auto_parse(&t, "rpc:512 read:16384 assist", method_parse));
+	EXPECT_EQ(RPC, auto_method(&t, 0));
+	EXPECT_EQ(RPC, auto_method(&t, 512));
+	EXPECT_EQ(READ, auto_method(&t, 513));
+	EXPECT_EQ(READ, auto_method(&t, 16384));
+	EXPECT_EQ(ASSIST, auto_method(&t, 16385));
+	EXPECT_EQ(ASSIST, auto_method(&t, U64_MAX));
+}
+
+TEST(auto_limits)
+{
+	char text[AUTO_TEXT_MAX];
+	struct auto_table t;
+
+	ASSERT_EQ(0, auto_parse(&t, "read:64 rpc", method_parse));
+	auto_limit(&t, RPC, 4000, ASSIST);
+	EXPECT_STREQ("read:64 rpc:4000 assist", auto_format(&t, text, method_name));
+	auto_limit(&t, RPC, 4000, ASSIST);
+	EXPECT_STREQ("read:64 rpc:4000 assist", auto_format(&t, text, method_name));
+}
+
+/* Measurements of sizes 64, 128, ...: read, assist, rpc; the table that comes of them. */
+struct merge_case {
+	const char *table;
+	u64 ns[6][3];
+	unsigned int nr;
+};
+
+static const struct merge_case merges[] = {
+	{ "assist", { { 0, 100, 0 } }, 1 },
+	{ "rpc:128 assist", { { 0, 100, 50 }, { 0, 100, 80 }, { 0, 100, 120 } }, 3 },
+	/* a method that does not serve a size gives way, however bad the other one is */
+	{ "rpc:64 assist", { { 0, 1000, 10 }, { 0, 1000, 0 } }, 2 },
+	/* within 5 % it stays, at exactly 5 % too, above it does not */
+	{ "assist", { { 0, 100, 101 }, { 0, 100, 96 }, { 0, 100, 95 } }, 3 },
+	{ "assist:128 rpc", { { 0, 100, 101 }, { 0, 100, 96 }, { 0, 100, 94 } }, 3 },
+	/* and does not come back at once */
+	{ "assist:64 rpc", { { 0, 100, 200 }, { 0, 100, 90 }, { 0, 100, 99 }, { 0, 100, 103 } },
+	  4 },
+	/* what is better at one size alone does not count: slower at the next, or as quick */
+	{ "assist", { { 0, 100, 200 }, { 0, 100, 50 }, { 0, 100, 101 }, { 0, 100, 120 } }, 4 },
+	{ "assist", { { 0, 100, 200 }, { 0, 100, 50 }, { 0, 100, 100 } }, 3 },
+	/* nor what does not serve the next; at the last size it does */
+	{ "assist", { { 0, 100, 200 }, { 0, 100, 50 }, { 0, 100, 0 } }, 3 },
+	{ "assist:64 rpc", { { 0, 100, 200 }, { 0, 100, 50 } }, 2 },
+	/* one that ends at the next size gives way to what is better now */
+	{ "rpc:64 assist", { { 0, 100, 50 }, { 0, 100, 120 }, { 0, 100, 0 } }, 3 },
+	/* the best one of three is taken */
+	{ "rpc:64 read:256 assist", { { 90, 100, 50 }, { 60, 100, 70 }, { 80, 100, 90 },
+	  { 900, 100, 0 } }, 4 },
+	/* a tie goes to the lower number */
+	{ "read", { { 70, 70, 70 } }, 1 },
+	/* large numbers do not overflow */
+	{ "assist:64 read", { { 0, 1ULL << 63, 0 }, { 1ULL << 62, U64_MAX, 0 } }, 2 },
+};
+
+static void fill_samples(const struct merge_case *c, struct auto_sample *sample)
+{
+	unsigned int s;
+
+	memset(sample, 0, 6 * sizeof(*sample));
+	for (s = 0; s < c->nr; s++) {
+		sample[s].size = 64ULL << s;
+		memcpy(&sample[s].ns[READ], c->ns[s], sizeof(c->ns[s]));
+	}
+}
+
+TEST(auto_merges)
+{
+	struct auto_sample sample[6];
+	char text[AUTO_TEXT_MAX];
+	struct auto_table t;
+	unsigned int s;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(merges); i++) {
+		fill_samples(&merges[i], sample);
+		ASSERT_EQ(0, auto_merge(&t, sample, merges[i].nr)) TH_LOG("case %zu", i);
+		EXPECT_STREQ(merges[i].table, auto_format(&t, text, method_name));
+		for (s = 0; s < merges[i].nr; s++)
+			EXPECT_EQ(sample[s].chosen, auto_method(&t, sample[s].size))
+				TH_LOG("case %zu, size %u", i, s);
+	}
+}
+
+TEST(auto_merge_of_nothing)
+{
+	struct auto_sample none = { .size = 64 };
+	struct auto_table t;
+
+	EXPECT_EQ(-EINVAL, auto_merge(&t, &none, 1));
+	EXPECT_EQ(-EINVAL, auto_merge(&t, &none, 0));
+}
+
+static struct auto_sample random_samples[16];
+
+static void fill_random(u64 *state, u64 spread)
+{
+	unsigned int s, m;
+
+	for (s = 0; s < ARRAY_SIZE(random_samples); s++) {
+		random_samples[s].size = 64ULL << s;
+		for (m = READ; m <= FLUSH; m++)
+			random_samples[s].ns[m] = 1000 + rnd(state) % spread;
+		if (s > 5)
+			random_samples[s].ns[RPC] = 0;
+	}
+}
+
+/* Whatever was measured: a table that the kernel takes, and that serves what it says. */
+TEST(auto_merges_of_noise)
+{
+	struct auto_table t, back;
+	char text[AUTO_TEXT_MAX];
+	unsigned int s, m;
+	u64 state = 5;
+	int round;
+
+	for (round = 0; round < 20000; round++) {
+		fill_random(&state, 1 + rnd(&state) % 3000);
+		ASSERT_EQ(0, auto_merge(&t, random_samples, ARRAY_SIZE(random_samples)));
+		ASSERT_LT(t.nr, AUTO_ENTRIES);
+		for (s = 0; s < ARRAY_SIZE(random_samples); s++) {
+			m = auto_method(&t, random_samples[s].size);
+			ASSERT_EQ(m, random_samples[s].chosen);
+			ASSERT_NE(0, random_samples[s].ns[m]);
+		}
+		auto_limit(&t, t.entry[t.nr - 1].method, 1 << 30, ASSIST);
+		ASSERT_EQ(0, auto_parse(&back, auto_format(&t, text, method_name), method_parse));
+		ASSERT_EQ(t.nr, back.nr);
+	}
+}
+
+/* Where few entries do: what is 5 % better at a size, and better at the next, is taken. */
+TEST(auto_merge_is_never_far_off)
+{
+	const struct auto_sample *r = random_samples;
+	struct auto_table t;
+	u64 state = 7;
+	int round;
+	size_t s;
+
+	for (round = 0; round < 20000; round++) {
+		fill_random(&state, 200);
+		ASSERT_EQ(0, auto_merge(&t, random_samples, 6));
+		for (s = 0; s < 6; s++) {
+			if (s < 5 && r[s + 1].ns[r[s].best] >= r[s + 1].ns[r[s].chosen])
+				continue;
+			ASSERT_LE(r[s].ns[r[s].chosen] * 95, r[s].ns[r[s].best] * 100 + 100);
+		}
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -12,7 +12,7 @@
 programs="bash dash kmod ip rdma bridge ss tc ndctl daxctl ibv_devinfo ibv_devices
 	ibv_rc_pingpong rping ib_write_lat ib_read_lat ib_send_lat ib_write_bw
 	ib_read_bw ib_send_bw ib_atomic_lat mke2fs mount umount lsblk
-	blkdiscard taskset chrt stdbuf
+	blkdiscard taskset chrt stdbuf dmsetup
 	timeout setpriv"
 toolbox_programs="fio nvme mkfs.xfs xfs_io strace gdb"
 optional_programs="strace gdb ib_atomic_lat stdbuf"
@@ -351,6 +351,14 @@ overlay_libraries() {
 	done
 }
 
+# In updates/, so that it is found before the kernel's own.
+overlay_rxe() {
+	local to=$1/usr/lib/modules/$release/updates
+	[[ -n $rxe ]] || return 0
+	mkdir -p "$to"
+	objcopy --strip-debug "$rxe" "$to/rdma_rxe.ko"
+}
+
 # One modules.dep for base, pmof and --overlay together, with whatever else the
 # added modules depend on.
 overlay_modules() {
@@ -392,6 +400,7 @@ make_initrd() {
 	local tmp=$private/overlay
 	mkdir "$tmp"
 	overlay_pmof "$tmp/tree"
+	overlay_rxe "$tmp/tree"
 	[[ -z $opt_overlay ]] || merge_tree "$opt_overlay" "$tmp/tree"
 	overlay_guest "$tmp/tree"
 	overlay_modules "$tmp/tree" "$tmp/index"

@@ -4,6 +4,7 @@
 # QEMU: which accelerator, the command line of each VM, start and kill.
 
 declare -A vm_pid vm_boot vm_state
+qemu=(qemu-system-x86_64)
 
 # A usable /dev/kvm is not proof: boot a kernel with it once, and look for the
 # token that init sends through QEMU's debug exit. Remembered until the host
@@ -12,6 +13,11 @@ choose_accel() {
 	local verdict
 	accel=(-accel tcg,thread=multi -cpu max)
 	accel_name=TCG
+	if [[ -n $opt_trace ]]; then
+		# A rep movsb would be a store per byte.
+		accel=(-accel tcg,thread=multi -cpu "max,-fsrm,-erms")
+		return
+	fi
 	[[ ${PMOF_LAB_ACCEL:-} != tcg && -w /dev/kvm ]] || return 0
 	verdict=$cache/lab/kvm-$(</proc/sys/kernel/random/boot_id)
 	if [[ ! -f $verdict ]]; then
@@ -60,6 +66,17 @@ prepare_nvdimm() {
 	fi
 	((nvdimm_size >= 16777216)) || usage_error "an nvdimm has at least 16M"
 	memory=$(bytes "$opt_memory")
+	virtio_pmem_size=0
+	[[ -z $opt_virtio_pmem ]] || virtio_pmem_size=$(bytes "$opt_virtio_pmem")
+}
+
+# A second PMEM region, whose writes are durable only when QEMU has flushed the
+# file. The guest finds it when it loads virtio_pmem.
+virtio_pmem_args() {
+	((virtio_pmem_size)) || return 0
+	[[ -e $private/virtio-pmem ]] || truncate -s "$virtio_pmem_size" "$private/virtio-pmem"
+	args+=(-object "memory-backend-file,id=vm1,share=on,mem-path=$private/virtio-pmem,size=$virtio_pmem_size"
+		-device virtio-pmem-pci,memdev=vm1,id=vp1)
 }
 
 # net_args VM PEER NUMBER: one end of a datagram wire. Datagrams need no
@@ -89,11 +106,12 @@ machine() {
 }
 
 server_args() {
-	local i
+	local i room=$((memory + nvdimm_size + virtio_pmem_size))
 	args+=(-machine "$(machine),nvdimm=on,nvdimm-persistence=$opt_domain"
-		-m "size=$((memory >> 20))M,slots=2,maxmem=$(((memory + nvdimm_size + 0x3fffffff) / 0x40000000 + 1))G"
+		-m "size=$((memory >> 20))M,slots=2,maxmem=$(((room + 0x3fffffff) / 0x40000000 + 1))G"
 		-object "memory-backend-file,id=m1,share=on,mem-path=$nvdimm,size=$nvdimm_size"
-		-device nvdimm,id=n1,memdev=m1)
+		-device "nvdimm,id=n1,memdev=m1${opt_trace:+,addr=$nvdimm_base}")
+	virtio_pmem_args
 	for ((i = 1; i <= clients; i++)); do
 		net_args server "client$i" "$i"
 	done
@@ -150,8 +168,9 @@ start_vm() {
 		share_args stage "$stage" ",readonly=on"
 	fi
 	console_args "$vm"
-	printf '%q ' qemu-system-x86_64 "${args[@]}" >"$run/$vm.cmdline"
-	setpriv --pdeathsig KILL qemu-system-x86_64 "${args[@]}" \
+	[[ -z $opt_trace ]] || trace_args "$vm"
+	printf '%q ' "${qemu[@]}" "${args[@]}" >"$run/$vm.cmdline"
+	setpriv --pdeathsig KILL "${qemu[@]}" "${args[@]}" \
 		>>"$run/$vm.qemu" 2>&1 </dev/null &
 	vm_pid[$vm]=$!
 	vm_state[$vm]=running

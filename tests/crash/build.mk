@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The power-cut explorer (host), its workload (client VM), their targets.
+# Included by tests/build.mk.
+
+CRASH_BUILD := $(TEST_BUILD)/crash
+CRASH_PURE := model check log timeline trace_file cuts run keep
+CRASH_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
+	-D_GNU_SOURCE -Ikmod/common -include tests/unit/pure.h
+
+$(CRASH_BUILD)/%.o: tests/crash/%.c tests/crash/build.mk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CRASH_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(CRASH_BUILD)/explore: $(CRASH_PURE:%=$(CRASH_BUILD)/%.o) $(CRASH_BUILD)/explore.o \
+		$(CRASH_BUILD)/replay.o
+	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^
+
+# The unit test has the explorer's files with the sanitizers.
+CRASH_UNIT_OBJ := $(CRASH_PURE:%=$(TEST_BUILD)/unit/crash-obj/%.o)
+
+$(CRASH_UNIT_OBJ): $(TEST_BUILD)/unit/crash-obj/%.o: tests/crash/%.c tests/crash/build.mk | $(KSELFTEST)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(TEST_BUILD)/unit/crash: $(CRASH_UNIT_OBJ)
+
+-include $(wildcard $(CRASH_BUILD)/*.d) $(CRASH_UNIT_OBJ:.o=.d)
+
+# The workload runs in the client VM.
+CRASH_WORKLOAD := $(CRASH_BUILD)/workload
+
+$(CRASH_WORKLOAD): $(addprefix $(CRASH_BUILD)/,workload.o work_ops.o work_dump.o log.o)
+	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^ -lpthread
+
+crash-programs: $(CRASH_BUILD)/explore $(CRASH_WORKLOAD) trace-plugin
+
+.PHONY: crash-programs crash-selftest check-crash-plugin trace-plugin print-trace-plugin
+
+# Options of make crash, with their defaults in tests/crash/crash.
+CRASH_OPTIONS = $(CUTS:%=--cuts %) $(SEED:%=--seed %) $(WORKLOAD:%=--workload %) $(OPS:%=--ops %) \
+	$(BOOT:%=--boot %)
+
+crash: ## cut the power at thousands of points; CUTS=, SEED=, METHOD=, WORKLOAD=, BOOT= select
+	@BUILD="$(BUILD)" tests/crash/crash $(CRASH_OPTIONS) $(METHOD)
+
+crash-mutants: ## prove that the power cuts find mistakes (about a minute each)
+	@BUILD="$(BUILD)" tests/crash/mutate $(CUTS:%=--cuts %) $(OPS:%=--ops %)
+
+.PHONY: crash crash-mutants

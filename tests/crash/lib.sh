@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2086,SC2154 # variables are shared with the scripts that source this
+#
+# What crash and mutate share: building, one traced run of the lab per persist
+# method, and the explorer over it. The caller sets $build.
+
+kernel=6.12
+all_methods="assist rpc flush read read-cpu"
+default_kinds=put,plain,commit,submit,atomic
+
+say() {
+	printf 'crash: %s\n' "$*"
+}
+
+die() {
+	printf 'crash: %s\n' "$*" >&2
+	exit 3
+}
+
+seconds() {
+	local t=$(((${EPOCHREALTIME/[.,]/} - ${1/[.,]/}) / 100000))
+	printf '%d.%d s' $((t / 10)) $((t % 10))
+}
+
+# method_setup METHOD: what the run of a method takes.
+#   rxe       the lab's soft-RoCE, and pmof built for it; else the kernel's
+#   lazy      it acknowledges WRITEs before they are placed, past the cache
+#   assert    the server is told that writes go past the cache
+method_setup() {
+	domain=mem-ctrl persist=${1%%-*} lazy='' assert='' rxe=''
+	case $1 in
+	assist | rpc) ;;
+	flush) rxe=1 ;;
+	read | assist-lazy) rxe=1 lazy=1 assert=1 ;;
+	read-cpu) domain=cpu ;;
+	# Only with a mutation: nobody is offered this.
+	read-cached) ;;
+	*) return 1 ;;
+	esac
+}
+
+# --- building -------------------------------------------------------------------
+
+# build_stage TREE DIR: after method_setup; the modules with marks, and user space, of TREE.
+# What was built is kept: the next build takes only what has changed. Sets stage.
+build_stage() {
+	stage=$2/stage${rxe:+-rxe}
+	make -s -C "$1" install KVER="$kernel" BUILD="$2/modules${rxe:+-rxe}" \
+		MODFLAGS=CRASH_MARKS=1 LAB_RXE="$rxe" DESTDIR="$stage"
+}
+
+# build_rxe TREE DIR
+build_rxe() {
+	local kdir
+	kdir=$("$1/scripts/kernel" kdir "$kernel") || return
+	"$1/tests/lab/rxe/build" --marks "$kdir" "$2"
+}
+
+# --- a run of the lab ---------------------------------------------------------------
+
+# run_lab DIR STAGE RXE WORKLOAD-OPTIONS [LAB-OPTION]...: after method_setup.
+# $PMOF_LAB_PREFIX, words, is put in front of the lab's command: nice, a lock.
+run_lab() {
+	local dir=$1 stage=$2 rxe_dir=$3 work=$4 append=''
+	local -a options=()
+	shift 4
+	mkdir -p "$dir/host" "$dir/overlay/usr/lib/pmof-tests"
+	install -m 755 "$programs/workload" "$dir/overlay/usr/lib/pmof-tests/"
+	cat >"$dir/host/params" <<-END
+		METHOD=$persist
+		QUEUES=3
+		WORKLOAD_OPTIONS="$work"
+		SERVER_OPTIONS="${server_options:-}"
+		EXPORT_OPTIONS="${assert:+--placement assert-memory}"
+	END
+	[[ -z $rxe ]] || options+=(--rxe "$rxe_dir")
+	[[ -z $lazy ]] || append="rdma_rxe.lazy_write=1"
+	PMOF_LAB_APPEND=$append PMOF_STAGE=$stage PMOF_LAB_DIR=$dir/lab \
+		${PMOF_LAB_PREFIX:-} "$top/tests/lab/lab" \
+		--kernel "$kernel" --domain "$domain" --overlay "$dir/overlay" \
+		--share "$dir/host" --timeout 400 "${options[@]}" "$@" \
+		--server "$top/tests/crash/guest/server" --client "$top/tests/crash/guest/client"
+}
+
+# trace_run DIR STAGE RXE WORKLOAD-OPTIONS
+trace_run() {
+	rm -rf "${1:?}"/{host,trace,fail-*,boot-*}
+	run_lab "$@" --size 64M --trace "$1/trace"
+}
+
+# explore DIR OPTION...: after method_setup.
+explore() {
+	local dir=$1
+	shift
+	[[ $domain != cpu ]] || set -- --caches-survive "$@"
+	"$programs/explore" --trace "$dir/trace/server.trace" \
+		--client "$dir/trace/client1.trace" --log "$dir/host/log" \
+		--data-offset "$(<"$dir/host/data-offset")" --start "$dir/trace/start.img" \
+		--final "$dir/trace/nvdimm" --out "$dir" "$@"
+}
+
+# Why the lab failed, from its output and the scripts'.
+show_failure() {
+	tail -n 12 "$1/lab.log"
+	tail -n 12 "$1"/lab/*/*.out 2>/dev/null
+}

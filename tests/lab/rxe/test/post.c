@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Work requests, one at a time. */
+#define pr_fmt(fmt) "rxe_test: " fmt
+
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+
+#include "rxe_test.h"
+
+int rt_wait(struct ib_cq *cq, struct ib_wc *wc)
+{
+	unsigned long end = jiffies + 20 * HZ;
+
+	while (ib_poll_cq(cq, 1, wc) != 1) {
+		if (time_after(jiffies, end)) {
+			rt_note("no completion");
+			return -ETIMEDOUT;
+		}
+		usleep_range(20, 50);
+	}
+	return 0;
+}
+
+int rt_post(struct rt_pair *p, struct ib_send_wr *wr)
+{
+	const struct ib_send_wr *bad;
+
+	return ib_post_send(p->cqp, wr, &bad);
+}
+
+/* Posts, signaled, and waits: 0, -EIO with the status in @wc, or an error of the post. */
+int rt_run(struct rt_pair *p, struct ib_send_wr *wr, struct ib_wc *wc)
+{
+	int err;
+
+	wr->send_flags |= IB_SEND_SIGNALED;
+	err = rt_post(p, wr);
+	if (!err)
+		err = rt_wait(p->ccq, wc);
+	if (err)
+		return err;
+	return wc->status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+static void fill_sge(struct rt_pair *p, struct ib_sge *sge, u32 buf_offset, u32 length)
+{
+	sge->addr = (uintptr_t)p->buf + buf_offset;
+	sge->length = length;
+	sge->lkey = p->client->pd->local_dma_lkey;
+}
+
+static void fill_rdma(struct rt_pair *p, struct ib_rdma_wr *wr, struct ib_sge *sge,
+		      enum ib_wr_opcode opcode, u64 offset)
+{
+	*wr = (struct ib_rdma_wr) {
+		.wr.opcode = opcode,
+		.wr.sg_list = sge,
+		.wr.num_sge = 1,
+		.remote_addr = RT_IOVA + offset,
+		.rkey = p->mr->rkey,
+	};
+}
+
+/* The data are at @buf_offset of the buffer; @flags: IB_SEND_SIGNALED or 0. */
+int rt_write_post(struct rt_pair *p, u64 offset, u32 buf_offset, u32 length, int flags)
+{
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
+
+	fill_sge(p, &sge, buf_offset, length);
+	fill_rdma(p, &wr, &sge, IB_WR_RDMA_WRITE, offset);
+	wr.wr.send_flags = flags;
+	return rt_post(p, &wr.wr);
+}
+
+static int write_op(struct rt_pair *p, enum ib_wr_opcode opcode, u64 offset, const void *data,
+		    u32 length)
+{
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
+	struct ib_wc wc;
+
+	memcpy(p->buf, data, length);
+	fill_sge(p, &sge, 0, length);
+	fill_rdma(p, &wr, &sge, opcode, offset);
+	return rt_run(p, &wr.wr, &wc);
+}
+
+int rt_write(struct rt_pair *p, u64 offset, const void *data, u32 length)
+{
+	return write_op(p, IB_WR_RDMA_WRITE, offset, data, length);
+}
+
+/* Into the buffer. */
+int rt_read(struct rt_pair *p, u64 offset, u32 length, int flags)
+{
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
+	struct ib_wc wc;
+
+	fill_sge(p, &sge, 0, length);
+	fill_rdma(p, &wr, &sge, IB_WR_RDMA_READ, offset);
+	wr.wr.send_flags = flags;
+	return rt_run(p, &wr.wr, &wc);
+}
+
+static int post_recv(struct rt_pair *p)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->recv,
+		.length = PAGE_SIZE,
+		.lkey = p->server->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+
+	return ib_post_recv(p->sqp, &wr, NULL);
+}
+
+/* Returns when the server has the completion; the client's may come later. */
+static int wait_recv(struct rt_pair *p)
+{
+	struct ib_wc wc;
+
+	if (rt_wait(p->scq, &wc))
+		return -ETIMEDOUT;
+	return wc.status == IB_WC_SUCCESS && wc.opcode & IB_WC_RECV ? 0 : -EIO;
+}
+
+int rt_send(struct rt_pair *p)
+{
+	struct ib_sge sge;
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	int err = post_recv(p);
+
+	fill_sge(p, &sge, 0, 8);
+	if (!err)
+		err = rt_post(p, &wr);
+	return err ?: wait_recv(p);
+}
+
+int rt_write_imm(struct rt_pair *p, u64 offset, const void *data, u32 length)
+{
+	int err = post_recv(p);
+
+	if (!err)
+		err = write_op(p, IB_WR_RDMA_WRITE_WITH_IMM, offset, data, length);
+	return err ?: wait_recv(p);
+}
+
+int rt_flush(struct rt_pair *p, u64 offset, u32 length, u8 type, u8 level)
+{
+	struct ib_flush_wr wr = {
+		.wr.opcode = IB_WR_FLUSH,
+		.remote_addr = RT_IOVA + offset,
+		.length = length,
+		.rkey = p->mr->rkey,
+		.type = type,
+		.level = level,
+	};
+	struct ib_wc wc;
+	int err = rt_run(p, &wr.wr, &wc);
+
+	if (!err && wc.opcode != IB_WC_FLUSH) {
+		rt_note("FLUSH completes with opcode %d", wc.opcode);
+		return -EBADMSG;
+	}
+	return err;
+}
+
+int rt_atomic_write(struct rt_pair *p, u64 offset, u64 value, bool is_inline)
+{
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
+	struct ib_wc wc;
+	int err;
+
+	*(u64 *)p->buf = value;
+	fill_sge(p, &sge, 0, sizeof(value));
+	fill_rdma(p, &wr, &sge, IB_WR_ATOMIC_WRITE, offset);
+	wr.wr.send_flags = is_inline ? IB_SEND_INLINE : 0;
+	err = rt_run(p, &wr.wr, &wc);
+	if (!err && wc.opcode != IB_WC_ATOMIC_WRITE) {
+		rt_note("ATOMIC_WRITE completes with opcode %d", wc.opcode);
+		return -EBADMSG;
+	}
+	return err;
+}
+
+int rt_cas(struct rt_pair *p, u64 offset, u64 old, u64 new, u64 *found)
+{
+	struct ib_sge sge;
+	struct ib_atomic_wr wr = {
+		.wr.opcode = IB_WR_ATOMIC_CMP_AND_SWP,
+		.wr.sg_list = &sge,
+		.wr.num_sge = 1,
+		.remote_addr = RT_IOVA + offset,
+		.compare_add = old,
+		.swap = new,
+		.rkey = p->mr->rkey,
+	};
+	struct ib_wc wc;
+	int err;
+
+	fill_sge(p, &sge, 0, sizeof(u64));
+	err = rt_run(p, &wr.wr, &wc);
+	*found = *(u64 *)p->buf;
+	return err;
+}
