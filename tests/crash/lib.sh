@@ -89,7 +89,7 @@ run_lab() {
 	install -m 755 "$programs/workload" "$dir/overlay/usr/lib/pmof-tests/"
 	cat >"$dir/host/params" <<-END
 		METHOD=$persist
-		QUEUES=3
+		QUEUES=2
 		WORKLOAD_OPTIONS="$work"
 		SERVER_OPTIONS="${server_options:-}"
 		EXPORT_OPTIONS="${assert:+--placement assert-memory}"
