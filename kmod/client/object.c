@@ -108,8 +108,8 @@ void pmof_valid_post(struct pmof_slot *slot, struct ib_rdma_wr *data)
 
 	trailer_wr_init(slot, &before, &sge[0], 0);
 	trailer_wr_init(slot, &after, &sge[1], 1);
-	data->wr.send_flags |= IB_SEND_FENCE;
-	after.wr.send_flags |= IB_SEND_FENCE;
+	data->wr.send_flags |= slot->q->conn->fence;
+	after.wr.send_flags |= slot->q->conn->fence;
 	before.wr.next = &data->wr;
 	data->wr.next = &after.wr;
 	slot->nr_trailers = 2;
