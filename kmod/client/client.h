@@ -231,7 +231,6 @@ struct pmof_conn {
 	struct completion io_drained;
 
 	struct ib_device *ibdev;
-	int fence;			/* see fence_of() */
 	struct ib_pd *pd;
 	struct pmof_admin admin;
 	struct pmof_queue *queues;
@@ -262,7 +261,7 @@ struct pmof_req {
 	unsigned int group;		/* PREPARE, REVALIDATE: requests in one go, from this */
 	struct pmof_req *leader;	/* the first of its group, if it is not that */
 	bool committed;			/* PF and VF are set by what has been posted */
-	bool fence;			/* its first work request carries conn->fence */
+	bool fence;			/* its first work request carries IB_SEND_FENCE */
 	bool pipelined;			/* others are issued before it is waited for */
 	bool posted;			/* at least one slot since the last wait */
 	int status;			/* first error of a slot */

@@ -224,18 +224,6 @@ static int conn_choose_persist(struct pmof_conn *conn, const char **why)
 	return -EOPNOTSUPP;
 }
 
-/*
- * What holds a READ or atomic back until those before it have finished.
- * soft-RoCE executes the requests of a queue pair one after the other, so there
- * it is needless; and there it hurts (up to 6.12 at least): a request that must be
- * sent again counts as one of those for whose end it waits, so that a single
- * lost packet stops the queue for good.
- */
-static int fence_of(struct ib_device *ibdev)
-{
-	return ib_uses_virt_dma(ibdev) ? 0 : IB_SEND_FENCE;
-}
-
 static int conn_open(struct pmof_conn *conn, const char **why)
 {
 	int rc;
@@ -250,7 +238,6 @@ static int conn_open(struct pmof_conn *conn, const char **why)
 		conn->login.flags |= PMOF_LOGIN_R_READ_ONLY;
 	if (conn->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
 		conn->login.features &= ~PMOF_FEAT_ATOMICS;
-	conn->fence = fence_of(conn->ibdev);
 	rc = conn_choose_persist(conn, why);
 	if (!rc)
 		rc = pmof_layout_init(&conn->layout, conn->login.ns_size,

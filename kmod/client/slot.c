@@ -353,7 +353,7 @@ void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events
 	const struct ib_send_wr *bad = NULL;
 
 	if (slot->req->fence) {
-		first->send_flags |= slot->q->conn->fence;
+		first->send_flags |= IB_SEND_FENCE;
 		slot->req->fence = false;
 	}
 	slot->req->posted = true;
