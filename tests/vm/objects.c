@@ -164,11 +164,11 @@ TEST_F(window, trailers_that_are_not_valid)
 
 	self->may_change = true;
 	for (i = 0; i < ARRAY_SIZE(words); i++) {
-		ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + 120, &words[i], 8, 0));
+		ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + 120, &words[i], 8, PMOF_F_PERSIST));
 		EXPECT_EQ(-EAGAIN, get_valid(self->fd, 64, self->now, 64, &g))
 			TH_LOG("%016llx", (unsigned long long)words[i]);
 	}
-	ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + 120, &good, 8, 0));
+	ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + 120, &good, 8, PMOF_F_PERSIST));
 	EXPECT_EQ(0, get_valid(self->fd, 64, self->now, 64, &g));
 }
 
@@ -232,7 +232,7 @@ TEST_F(window, revalidate_after_a_crash)
 
 	self->may_change = true;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + 1016, &cases[i].word, 8, 0));
+		ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + 1016, &cases[i].word, 8, PMOF_F_PERSIST));
 		g = 0;
 		EXPECT_EQ(cases[i].rc, revalidate(self->fd, 0, 1024, &g)) TH_LOG("case %zu", i);
 		if (cases[i].rc) {
@@ -397,7 +397,7 @@ TEST_F(window, a_read_only_session)
 	ASSERT_EQ(0, vm_get(self->fd, WINDOW_OFF, self->now, 64));
 	EXPECT_EQ(0, memcmp(self->before, self->now, 64));
 	self->may_change = true;
-	ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + 56, &word, 8, 0));
+	ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + 56, &word, 8, PMOF_F_PERSIST));
 	EXPECT_EQ(0, get_valid(fd, 0, self->now, 64, &g));
 	EXPECT_EQ(9, g);
 	close(fd);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=dash disable=SC2012,SC2034
+# shellcheck shell=dash disable=SC2012,SC2034,SC2086
 #
 # For the scripts of tests/vm that run inside the lab's VMs: TAP, pmof by plain
 # configfs and /dev/pmof-control (no tool of ours in between), counting leaks.
@@ -161,8 +161,9 @@ serve() {
 	modprobe pmof-server && export_data
 }
 
+# With what the parameters want of it.
 export_data() {
-	ns_make data /dev/pmem0 && ns_enable data &&
+	ns_make data /dev/pmem0 $EXPORT_ATTRIBUTES && ns_enable data &&
 		port_make 1 "$LAB_SERVER_IP" data && port_make 2 "$LAB_SERVER_IP6" data
 }
 
