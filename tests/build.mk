@@ -105,9 +105,9 @@ print-trace-plugin:
 
 # --- the lab's soft-RoCE ------------------------------------------------------
 
-LAB_RXE := $(BUILD)/lab-rxe/rdma_rxe.ko $(BUILD)/lab-rxe-marks/rdma_rxe.ko
+RXE_MODULES := $(BUILD)/lab-rxe/rdma_rxe.ko $(BUILD)/lab-rxe-marks/rdma_rxe.ko
 
-$(LAB_RXE): tests/lab/rxe/build $(wildcard tests/lab/rxe/patches/*.patch tests/lab/rxe/test/*)
+$(RXE_MODULES): tests/lab/rxe/build $(wildcard tests/lab/rxe/patches/*.patch tests/lab/rxe/test/*)
 	$(Q)kdir=$$(scripts/kernel kdir 6.12) && \
 		tests/lab/rxe/build $(if $(findstring -marks/,$@),--marks) "$$kdir" $(@D)
 

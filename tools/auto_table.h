@@ -68,8 +68,8 @@ struct auto_sample {
  * From the smallest size up, the method stays the same until it does not serve
  * the size, or another one is better by more than AUTO_BETTER percent, and
  * better at the next size, too: one size alone may be noise.  Where that still
- * makes too many entries, more percent are asked for.  A method's limit is the largest size measured at which it was
- * chosen; the last one has none.
+ * makes too many entries, more percent are asked for.  A method's limit is the
+ * largest size measured at which it was chosen; the last one has none.
  *
  * Return: 0, or -EINVAL: no method serves a size.
  */

@@ -187,7 +187,8 @@ static void print_part(struct json_object *all, const char *key, const char *non
 /* By port: "1:cache 2:memory (ASSERTED)", in place of what was asked for. */
 static void put_placements_text(struct json_object *o)
 {
-	struct json_object *list = json_object_object_get(o, "placements"), *p, *texts = new_array();
+	struct json_object *list = json_object_object_get(o, "placements"), *p;
+	struct json_object *texts = new_array();
 	size_t i, n = json_object_array_length(list);
 	char text[CELL_MAX];
 

@@ -18,8 +18,8 @@ static const struct attr attrs[] = {
 	{ "size", ATTR_NUMBER }, { "segment_size", ATTR_NUMBER }, { "generation", ATTR_TEXT },
 	{ "persist_method", ATTR_TEXT }, { "persist_methods", ATTR_WORDS },
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "placement_asserted", ATTR_BOOL },
-	{ "durable", ATTR_BOOL }, { "read_only", ATTR_BOOL }, { "queues", ATTR_NUMBER }, { "depth", ATTR_NUMBER },
-	{ "client_id", ATTR_TEXT },
+	{ "durable", ATTR_BOOL }, { "read_only", ATTR_BOOL }, { "queues", ATTR_NUMBER },
+	{ "depth", ATTR_NUMBER }, { "client_id", ATTR_TEXT },
 };
 
 /* Which sizes the method auto gives to which method; absent with another one. */

@@ -70,8 +70,8 @@ enum pmof_state {
 #define PMOF_SLOT_MSG_SIZE						\
 	(sizeof(struct pmof_wire_objects) + PMOF_MAX_OBJECTS * sizeof(__le64))
 
-static_assert(PMOF_SLOT_MSG_SIZE >= sizeof(struct pmof_wire_put), "any message fits");
-static_assert(PMOF_BOUNCE_SIZE >= PMOF_MAX_OBJECTS * sizeof(u64), "any reply's words fit");
+static_assert(sizeof(struct pmof_wire_put) <= PMOF_SLOT_MSG_SIZE, "any message fits");
+static_assert(PMOF_MAX_OBJECTS * sizeof(u64) <= PMOF_BOUNCE_SIZE, "any reply's words fit");
 
 struct pmof_conn;
 struct pmof_persist_ops;
@@ -132,9 +132,10 @@ struct pmof_queue {
 	struct pmof_slot *slots;
 	struct pmof_buf sink;	/* READs that only order things land here */
 	/*
-	 * Dirty mark.  @put_seq counts the WRITEs and atomics without PERSIST
-	 * that have been posted; @clean_seq is the count up to which a READ
-	 * or a message posted behind them has completed.  Equal: clean.
+	 * Dirty mark.  @put_seq counts the WRITEs and atomics that have been
+	 * posted with nothing of their own behind them; @clean_seq is the count
+	 * up to which a READ or a message posted behind them has completed.
+	 * Equal: clean.
 	 */
 	atomic64_t put_seq;
 	atomic64_t clean_seq;

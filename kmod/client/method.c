@@ -38,7 +38,7 @@ static const char *refusal_read(const struct pmof_login_reply *login)
 	case PMOF_PLACEMENT_CACHE:
 		return "read: the server's HCA writes into the CPU cache, which a power cut loses";
 	case PMOF_PLACEMENT_UNKNOWN:
-		return "read: the server does not know where its HCA's writes land, and a power cut loses its CPU caches";
+		return "read: the server does not know that its HCA writes past the CPU cache";
 	default:
 		return "read: the server's PMEM needs more than a READ to be durable";
 	}
@@ -47,10 +47,10 @@ static const char *refusal_read(const struct pmof_login_reply *login)
 static const char *refusal_flush(const struct pmof_login_reply *login)
 {
 	if (login->methods & BIT(PMOF_METHOD_FLUSH))
-		return "flush: this kernel, or this end's HCA, does not post RDMA FLUSH and ATOMIC_WRITE";
+		return "flush: this kernel or this HCA posts no RDMA FLUSH and ATOMIC_WRITE";
 	if (login->domain == PMOF_DOMAIN_DEVICE_FLUSH)
 		return "flush: the server's PMEM is durable only after a flush of the device";
-	return "flush: the server's HCA does not answer RDMA FLUSH and ATOMIC_WRITE, or is not trusted to make data durable";
+	return "flush: the server's HCA does not answer RDMA FLUSH and ATOMIC_WRITE";
 }
 
 /**

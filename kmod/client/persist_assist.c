@@ -26,7 +26,7 @@ static void persist_init(struct pmof_slot *slot, struct pmof_send *send,
 
 static void post_behind(struct pmof_slot *slot, struct ib_send_wr *first, struct pmof_send *send)
 {
-	/* [A1] Only WRITEs keep their place before a SEND by themselves; an atomic may still run. */
+	/* [A1] Only WRITEs keep their place before a SEND; an atomic may still run. */
 	if (first->opcode != IB_WR_RDMA_WRITE)
 		send->wr.send_flags |= IB_SEND_FENCE;
 	first->next = &send->wr;

@@ -4,11 +4,27 @@
  * its cache, fences and replies.  (The papers' RPC; HERD.)
  *
  * No WRITE, so nothing is left in the server's HCA.  What one message does not
- * hold, and what is no put, goes by assist.
+ * hold, what is no put, and what could be overtaken, goes by assist.
  */
 #include "client.h"
 
-/* Whether the one WRITE @first is all of @range and fits a message. */
+/*
+ * A WRITE that has completed on another queue may still be in the server's HCA,
+ * and would land on what the server's CPU has copied meanwhile: an older put on
+ * a newer one.  It does not land on a later WRITE, so then the data go by that.
+ */
+static bool others_dirty(const struct pmof_queue *q)
+{
+	struct pmof_conn *conn = q->conn;
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_queues; i++)
+		if (&conn->queues[i] != q && pmof_queue_dirty(&conn->queues[i]))
+			return true;
+	return false;
+}
+
+/* Whether the one WRITE @first is all of @range, fits a message, and may go by it. */
 static bool rpc_fits(struct pmof_slot *slot, const struct ib_send_wr *first,
 		     const struct pmof_range *range)
 {
@@ -23,7 +39,7 @@ static bool rpc_fits(struct pmof_slot *slot, const struct ib_send_wr *first,
 		return false;
 	for (i = 0; i < first->num_sge; i++)
 		bytes += first->sg_list[i].length;
-	return bytes == range->length;
+	return bytes == range->length && !others_dirty(q);
 }
 
 static void rpc_post(struct pmof_slot *slot, const struct ib_send_wr *first,

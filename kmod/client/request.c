@@ -179,9 +179,15 @@ static int contract_errno(struct pmof_req *req, int rc)
 /* Starts an operation.  Whatever the result, pmof_req_finish() must follow. */
 int pmof_req_issue(struct pmof_req *req)
 {
+	int rc;
+
 	trace_pmof_start(req->q->conn->instance, req->q->id, req->opcode, req->offset,
 			 req->length);
-	return contract_errno(req, req_issue_op(req));
+	rc = req_issue_op(req);
+	/* So that it is not counted as done. */
+	if (rc)
+		cmpxchg(&req->status, 0, rc);
+	return contract_errno(req, rc);
 }
 
 /* Any context. */

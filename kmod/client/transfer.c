@@ -55,13 +55,19 @@ static void post_durable(struct pmof_slot *slot, struct ib_send_wr *wr,
 	const struct pmof_range *range = ops->each_piece ? piece : window;
 	u64 end = req->offset + pmof_req_bytes(req);
 
-	/* Behind every earlier piece: they are on the same queue. */
-	if (!range)
+	/*
+	 * Behind every earlier piece: they are on the same queue, and what comes
+	 * with the last one cleans their marks.  If that never comes (a signal),
+	 * the marks say that these pieces may still be in the server's HCA.
+	 */
+	if (!range) {
 		pmof_slot_post(slot, wr, 1);
-	else if ((req->flags & PMOF_F_COMMIT) && range->offset + range->length == end)
+		mark_dirty(req->q);
+	} else if ((req->flags & PMOF_F_COMMIT) && range->offset + range->length == end) {
 		ops->post_commit(slot, wr, range);
-	else
+	} else {
 		ops->post_durable(slot, wr, range);
+	}
 }
 
 /*

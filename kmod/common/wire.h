@@ -174,7 +174,7 @@ enum pmof_server_stat {
 	PMOF_SRV_PERSISTS,	/* PERSIST messages worked off */
 	PMOF_SRV_BATCHES,	/* runs of a flush worker that held one of ours */
 	PMOF_SRV_LINES,		/* cache lines written back */
-	PMOF_SRV_BYTES,		/* bytes named by PERSIST ranges */
+	PMOF_SRV_BYTES,		/* bytes named by the ranges of PERSIST and COMMIT */
 	PMOF_SRV_FENCES,	/* store fences after write-back */
 	PMOF_SRV_PUTS,		/* PUT messages worked off */
 	PMOF_SRV_COMMITS,	/* objects committed, by PUT or COMMIT */

@@ -43,7 +43,7 @@ struct pmof_flush_seen *pmof_flush_alloc_seen(void)
 
 static struct pmof_flush_worker *choose_worker(const struct pmof_ns *ns)
 {
-	if (ns->domain == PMOF_DOMAIN_DEVICE_FLUSH)
+	if (pmof_ns_device_flush(ns))
 		return &workers[nr_workers - 1];
 	return &workers[pmof_flush_cpus_choose(ns->bdev.bdev->bd_disk->node_id)];
 }

@@ -25,8 +25,10 @@ u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length)
 	/*
 	 * Where the caches survive a power cut, what has become visible is
 	 * durable already: the data came before the message that names it.
+	 * Not where the caches' survival shall not be relied on: the flush of
+	 * the device takes along only what has left them.
 	 */
-	if (ns->domain == PMOF_DOMAIN_CPU_CACHE)
+	if (ns->domain == PMOF_DOMAIN_CPU_CACHE && !ns->deep_flush)
 		return 0;
 	arch_wb_cache_pmem(ns->addr + offset, length);
 	return pmof_range_lines(offset, length);

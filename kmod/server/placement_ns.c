@@ -59,13 +59,13 @@ int pmof_policy_parse(const char *text, enum pmof_placement_policy *policy)
 /* --- RDMA devices ------------------------------------------------------------------ */
 
 /* What placement needs of an RDMA device; outlives it.  Balanced by pmof_hca_put(). */
-void pmof_hca_get(struct pmof_hca *hca, const struct ib_device *dev)
+void pmof_hca_get(struct pmof_hca *hca, struct ib_device *dev)
 {
 	struct device *d = dev->dma_device;
 
 	while (d && !dev_is_pci(d))
 		d = d->parent;
-	hca->software = ib_uses_virt_dma((struct ib_device *)dev);
+	hca->software = ib_uses_virt_dma(dev);
 	hca->pdev = d ? pci_dev_get(to_pci_dev(d)) : NULL;
 	strscpy(hca->name, dev_name(&dev->dev), sizeof(hca->name));
 }
@@ -360,7 +360,7 @@ int pmof_placement_ns(struct pmof_ns *ns)
  * negative errno; namespaces that got what they ask for then keep it until they
  * are disabled.
  */
-int pmof_placement_port(struct pmof_port *port, const struct ib_device *dev)
+int pmof_placement_port(struct pmof_port *port, struct ib_device *dev)
 {
 	struct pmof_hca hca = { };
 	struct pmof_link *link;

@@ -309,7 +309,7 @@ unsigned int pmof_pci_functions_below(struct pci_dev *port);
 /* placement_ns.c */
 const char *pmof_policy_name(enum pmof_placement_policy policy);
 int pmof_policy_parse(const char *text, enum pmof_placement_policy *policy);
-void pmof_hca_get(struct pmof_hca *hca, const struct ib_device *dev);
+void pmof_hca_get(struct pmof_hca *hca, struct ib_device *dev);
 void pmof_hca_put(struct pmof_hca *hca);
 int pmof_placement_check(const struct pmof_ns *ns);
 int pmof_placement_acquire(struct pmof_ns *ns, const struct pmof_hca *hca);
@@ -317,7 +317,7 @@ void pmof_placement_release(struct pmof_ns *ns);
 struct pmof_placed pmof_placement_of(const struct pmof_ns *ns, const struct pmof_hca *hca);
 ssize_t pmof_placement_show(const struct pmof_ns *ns, char *page);
 int pmof_placement_ns(struct pmof_ns *ns);
-int pmof_placement_port(struct pmof_port *port, const struct ib_device *dev);
+int pmof_placement_port(struct pmof_port *port, struct ib_device *dev);
 void pmof_placement_port_gone(struct pmof_port *port);
 void pmof_placement_session(struct pmof_session *s);
 

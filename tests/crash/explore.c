@@ -33,6 +33,7 @@ static void usage(FILE *f)
 	      "  --trace FILE         of the server's VM\n"
 	      "  --client FILE        of the client's VM\n"
 	      "  --log FILE           of the workload\n"
+	      "  --first-op N         the mark of its first operation (0)\n"
 	      "  --data-offset BYTES  of the namespace in the nvdimm\n"
 	      "  --start FILE         the nvdimm at the trace's begin (zeros)\n"
 	      "  --final FILE         the nvdimm at its end: compare\n"
@@ -64,7 +65,7 @@ static int open_input(struct input *in, const struct config *c)
 	memset(in, 0, sizeof(*in));
 	if (log_read(&in->log, c->log) || trace_open(&client, c->client))
 		return -1;
-	rc = timeline_add_client(&in->log, &client);
+	rc = timeline_add_client(&in->log, &client, c->first_op);
 	trace_close(&client);
 	if (rc || trace_open(&in->trace, c->trace))
 		return -1;
@@ -213,6 +214,7 @@ static const struct option options[] = {
 	{ "log", required_argument, NULL, 'l' },
 	{ "data-offset", required_argument, NULL, 'o' },
 	{ "start", required_argument, NULL, 'b' },
+	{ "first-op", required_argument, NULL, 'F' },
 	{ "final", required_argument, NULL, 'e' },
 	{ "cuts", required_argument, NULL, 'n' },
 	{ "images", required_argument, NULL, 'i' },
@@ -267,6 +269,9 @@ static void set_number(struct config *c, int option, const char *name, const cha
 	switch (option) {
 	case 'o':
 		c->data_offset = number(name, value);
+		break;
+	case 'F':
+		c->first_op = number(name, value);
 		break;
 	case 'n':
 		c->cuts = number(name, value);

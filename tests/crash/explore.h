@@ -22,6 +22,7 @@ struct config {
 	const char *final;	/* the nvdimm at its end, NULL: do not compare */
 	const char *out;	/* where failures go, NULL: nowhere */
 	const char *label;	/* before each line that is printed */
+	uint64_t first_op;	/* the mark of the log's first operation */
 	uint64_t data_offset;	/* of the namespace in the nvdimm */
 	uint64_t cuts;
 	uint64_t seed;

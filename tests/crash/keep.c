@@ -184,8 +184,8 @@ static int write_place(const struct run *r, const struct place *place, const cha
 	fprintf(f, "trace=%s\nclient=%s\nlog=%s\n", c->trace, c->client, c->log);
 	if (c->start)
 		fprintf(f, "start=%s\n", c->start);
-	fprintf(f, "data-offset=%" PRIu64 "\ncaches-survive=%d\n", c->data_offset,
-		c->caches_survive);
+	fprintf(f, "first-op=%" PRIu64 "\ndata-offset=%" PRIu64 "\ncaches-survive=%d\n",
+		c->first_op, c->data_offset, c->caches_survive);
 	fprintf(f, "cut=%" PRIu64 "\npos=%" PRIu64 "\nfences=%s\nimage=%s\nseed=%" PRIu64 "\n",
 		place->cut, place->pos, fence_mode_name(place->mode),
 		image_kind_name(place->image.kind), place->image.seed);

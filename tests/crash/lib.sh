@@ -45,8 +45,15 @@ method_setup() {
 # What was built is kept: the next build takes only what has changed. Sets stage.
 build_stage() {
 	stage=$2/stage${rxe:+-rxe}
-	make -s -C "$1" install KVER="$kernel" BUILD="$2/modules${rxe:+-rxe}" \
-		MODFLAGS=CRASH_MARKS=1 LAB_RXE="$rxe" DESTDIR="$stage"
+	build_pmof "$1" "$2" install DESTDIR="$stage"
+}
+
+# build_pmof TREE DIR TARGET...
+build_pmof() {
+	local tree=$1 dir=$2
+	shift 2
+	make -s -C "$tree" KVER="$kernel" BUILD="$dir/modules${rxe:+-rxe}" MODFLAGS=CRASH_MARKS=1 \
+		LAB_RXE="$rxe" "$@"
 }
 
 # build_rxe TREE DIR

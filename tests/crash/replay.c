@@ -23,6 +23,8 @@ static int set_field(struct config *c, struct place *p, const char *name, const 
 		c->log = strdup(value);
 	else if (!strcmp(name, "start"))
 		c->start = strdup(value);
+	else if (!strcmp(name, "first-op"))
+		c->first_op = strtoull(value, NULL, 10);
 	else if (!strcmp(name, "data-offset"))
 		c->data_offset = strtoull(value, NULL, 10);
 	else if (!strcmp(name, "caches-survive"))

@@ -50,7 +50,7 @@ static void *grow(void *array, uint32_t nr, size_t size)
 
 /* --- the client's marks --------------------------------------------------------- */
 
-int timeline_add_client(struct log *log, const struct trace *client)
+int timeline_add_client(struct log *log, const struct trace *client, uint64_t first)
 {
 	struct trace_cursor c = trace_begin(client);
 	const uint8_t *data;
@@ -61,12 +61,12 @@ int timeline_add_client(struct log *log, const struct trace *client)
 	while ((rc = trace_next(&c, &r, &data)) > 0) {
 		if (r.type == TRACE_TIME)
 			now = r.addr;
-		if (r.type != TRACE_MARK || r.addr >= log->nr_ops)
+		if (r.type != TRACE_MARK || r.addr - first >= log->nr_ops)
 			continue;
 		if (r.mark == MARK_OP_START)
-			log->op[r.addr].start_time = now;
+			log->op[r.addr - first].start_time = now;
 		else if (r.mark == MARK_OP_DONE)
-			log->op[r.addr].done_time = now;
+			log->op[r.addr - first].done_time = now;
 	}
 	if (rc)
 		fprintf(stderr, "the client's trace is malformed at record %" PRIu64 "\n", c.pos);

@@ -30,8 +30,11 @@ struct timeline {
 	uint64_t fences_marked;	/* value of the last MARK_FENCES, 0 without one */
 };
 
-/* Takes the times of the marks in a client's trace over into @log. */
-int timeline_add_client(struct log *log, const struct trace *client);
+/*
+ * Takes the times of the marks in a client's trace over into @log; the mark of
+ * its first operation is @first.
+ */
+int timeline_add_client(struct log *log, const struct trace *client, uint64_t first);
 
 /* Returns 0, or -1 with a message on standard error. */
 int timeline_make(struct timeline *t, struct log *log, const struct trace *server);

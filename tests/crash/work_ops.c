@@ -13,6 +13,16 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static void mark_start(uint32_t number)
+{
+	crash_mark(MARK_OP_START, work.first_mark + number);
+}
+
+static void mark_done(uint32_t number)
+{
+	crash_mark(MARK_OP_DONE, work.first_mark + number);
+}
+
 static void call(unsigned long cmd, void *arg, const char *what, uint32_t number)
 {
 	if (ioctl(work.fd, cmd, arg))
@@ -62,9 +72,9 @@ static void put(struct thread *t, uint32_t slot, uint64_t from, uint64_t len, bo
 	};
 
 	crash_content(t->buf, work.seed, slot, work.slot[slot].version, from, len);
-	crash_mark(MARK_OP_START, number);
+	mark_start(number);
 	call(PMOF_IOC_PUT, &rw, "put", number);
-	crash_mark(MARK_OP_DONE, number);
+	mark_done(number);
 }
 
 void do_put(struct thread *t, uint32_t slot)
@@ -136,9 +146,9 @@ void do_persist(uint32_t first, uint32_t end)
 	if (collect(first, end, mine, text)) {
 		number = op_number("persist %%u %llu %llu%s", (unsigned long long)p.offset,
 				   (unsigned long long)p.length, text);
-		crash_mark(MARK_OP_START, number);
+		mark_start(number);
 		call(PMOF_IOC_PERSIST, &p, "persist", number);
-		crash_mark(MARK_OP_DONE, number);
+		mark_done(number);
 	}
 	pthread_mutex_lock(&lock);
 	for (i = first; i < end; i++)
@@ -172,9 +182,9 @@ void do_prepare(uint32_t slot)
 
 	s->version++;
 	number = begin_object("prepare", slot);
-	crash_mark(MARK_OP_START, number);
+	mark_start(number);
 	call(PMOF_IOC_PREPARE, &o, "prepare", number);
-	crash_mark(MARK_OP_DONE, number);
+	mark_done(number);
 	expect_generation(slot, o.generation);
 }
 
@@ -188,9 +198,9 @@ void do_commit(struct thread *t, uint32_t slot)
 	uint32_t number = begin_object("commit", slot);
 
 	crash_content(t->buf, work.seed, slot, s->version, 0, s->length - PMOF_TRAILER_SIZE);
-	crash_mark(MARK_OP_START, number);
+	mark_start(number);
 	call(PMOF_IOC_PUT, &rw, "commit", number);
-	crash_mark(MARK_OP_DONE, number);
+	mark_done(number);
 }
 
 bool do_read(struct thread *t, uint32_t slot)
@@ -211,8 +221,8 @@ bool do_read(struct thread *t, uint32_t slot)
 	}
 	/* Only now: a get that finds nothing valid has no number. */
 	number = op_number("seen %%u %u %llu", slot, (unsigned long long)rw.generation);
-	crash_mark(MARK_OP_START, number);
-	crash_mark(MARK_OP_DONE, number);
+	mark_start(number);
+	mark_done(number);
 	want = malloc(data);
 	if (!want)
 		die("no memory");
@@ -240,9 +250,9 @@ void do_atomic(struct thread *t, uint32_t slot)
 	a.compare = cas ? old : 0;
 	a.operand = cas ? new : new - old;
 	number = begin_object("atomic", slot);
-	crash_mark(MARK_OP_START, number);
+	mark_start(number);
 	call(cas ? PMOF_IOC_CAS : PMOF_IOC_FETCH_ADD, &a, "atomic", number);
-	crash_mark(MARK_OP_DONE, number);
+	mark_done(number);
 	if (a.old != old)
 		die("slot %u: an atomic found %llx, not %llx", slot, (unsigned long long)a.old,
 		    (unsigned long long)old);
@@ -261,13 +271,13 @@ static void submit(struct pmof_op *ops, const uint32_t *number, uint32_t nr)
 	uint32_t i;
 
 	for (i = 0; i < nr; i++)
-		crash_mark(MARK_OP_START, number[i]);
+		mark_start(number[i]);
 	call(PMOF_IOC_SUBMIT, &s, "submit", number[0]);
 	for (i = 0; i < nr; i++)
 		if (ops[i].result)
 			die("operation %u of a SUBMIT: %s", number[i], strerror(-ops[i].result));
 	for (i = 0; i < nr; i++)
-		crash_mark(MARK_OP_DONE, number[i]);
+		mark_done(number[i]);
 }
 
 static struct pmof_op slot_op(uint32_t slot, enum pmof_opcode opcode, uint32_t flags)

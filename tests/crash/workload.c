@@ -241,7 +241,7 @@ static void run(char *kinds)
 	static struct thread t[MAX_THREADS];
 	static pthread_t id[MAX_THREADS];
 	uint32_t n = make_threads(t, kinds), i;
-	uint64_t at = first_offset();
+	uint64_t at = work.base ? work.base : first_offset();
 
 	for (i = 0; i < n; i++) {
 		t[i].rnd = crash_mix(work.seed + i);
@@ -284,6 +284,8 @@ int main(int argc, char **argv)
 		{ "device", required_argument, NULL, 'd' }, { "log", required_argument, NULL, 'l' },
 		{ "kinds", required_argument, NULL, 'k' }, { "ops", required_argument, NULL, 'n' },
 		{ "seed", required_argument, NULL, 's' }, { "dump", required_argument, NULL, 'D' },
+		{ "base", required_argument, NULL, 'b' },
+		{ "first-op", required_argument, NULL, 'f' },
 		{ }
 	};
 	const char *device = "/dev/pmofc0", *log = NULL, *dump_to = NULL;
@@ -312,12 +314,18 @@ int main(int argc, char **argv)
 		case 'D':
 			dump_to = optarg;
 			break;
+		case 'b':
+			work.base = strtoull(optarg, NULL, 0);
+			break;
+		case 'f':
+			work.first_mark = strtoull(optarg, NULL, 0);
+			break;
 		default:
 			return 2;
 		}
 	}
 	if (!log || optind != argc)
-		die("usage: workload --log FILE [--device D] [--kinds K,...] [--ops N] [--seed S] [--dump FILE]");
+		die("usage: workload --log FILE [--device D] [--kinds K,...] [--ops N] [--seed S] [--base OFFSET] [--first-op N] [--dump FILE]");
 	work.fd = open(device, O_RDWR | O_CLOEXEC);
 	if (work.fd < 0)
 		die("%s: %s", device, strerror(errno));

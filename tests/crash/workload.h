@@ -50,6 +50,8 @@ struct work {
 	int fd;
 	uint64_t seed;
 	uint32_t limit;			/* operations after which the threads stop */
+	uint64_t base;			/* where its slots begin; 0: it chooses */
+	uint64_t first_mark;		/* mark of operation 0: several runs may share a trace */
 	struct wslot slot[MAX_SLOTS];
 	uint32_t nr_slots;
 	uint32_t first_plain, end_plain;	/* slots of KIND_PLAIN */

@@ -135,7 +135,7 @@ TEST(refusals)
 		{ PMOF_METHOD_READ, { .domain = PMOF_DOMAIN_MEMORY_CONTROLLER,
 				      .placement = PMOF_PLACEMENT_CACHE }, "into the CPU cache" },
 		{ PMOF_METHOD_READ, { .domain = PMOF_DOMAIN_MEMORY_CONTROLLER },
-		  "does not know where" },
+		  "past the CPU cache" },
 		{ PMOF_METHOD_READ, { .domain = PMOF_DOMAIN_MEMORY_CONTROLLER,
 				      .placement = PMOF_PLACEMENT_MEMORY }, "more than a READ" },
 		{ PMOF_METHOD_READ, { .domain = PMOF_DOMAIN_CPU_CACHE }, "does not offer" },

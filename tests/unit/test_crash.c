@@ -553,7 +553,7 @@ static uint64_t losses(enum bug bug, enum fence_mode mode, struct totals *totals
 	trace.size = k->len;
 	client.map = k->client;
 	client.size = k->client_len;
-	if (timeline_add_client(&log, &client) || timeline_make(&t, &log, &trace) ||
+	if (timeline_add_client(&log, &client, 0) || timeline_make(&t, &log, &trace) ||
 	    run_init(&r, &config, &log, &trace, &t, mode))
 		abort();
 	cuts = calloc(t.nr_records, sizeof(*cuts));
@@ -608,7 +608,7 @@ TEST(replies_are_matched)
 	trace.size = k->len;
 	client.map = k->client;
 	client.size = k->client_len;
-	ASSERT_EQ(0, timeline_add_client(&log, &client));
+	ASSERT_EQ(0, timeline_add_client(&log, &client, 0));
 	ASSERT_EQ(0, timeline_make(&t, &log, &trace));
 	EXPECT_EQ(20, t.nr_by_reply);
 	EXPECT_EQ(20, t.nr_requests);

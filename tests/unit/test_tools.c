@@ -299,8 +299,8 @@ TEST(auto_tables_refused)
 {
 	static const char *const bad[] = {
 		"", " ", "none", "rpc:512", "rpc:512 assist:1024", "assist rpc:512",
-		"assist assist", "rpc:512 read:512 assist", "rpc:512 read:256 assist", "rpc: assist",
-		"rpc:0 assist", "rpc:12x assist", "rpc:-1 assist", ":512 assist",
+		"assist assist", "rpc:512 read:512 assist", "rpc:512 read:256 assist",
+		"rpc: assist", "rpc:0 assist", "rpc:12x assist", "rpc:-1 assist", ":512 assist",
 		"rpc:18446744073709551615 assist", "rpc:18446744073709551616 assist",
 		"rpc:512,assist", "rpc:512:1 assist",
 		"read:1 rpc:2 read:3 rpc:4 read:5 rpc:6 read:7 rpc:8 read",

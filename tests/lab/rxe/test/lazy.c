@@ -141,7 +141,7 @@ void rt_test_lazy(void)
 	if (!rt_ok(p && !rt_param("lazy_write", "1") && !rt_param("lazy_write_ms", "1000"),
 		   "lazy_write is on"))
 		goto out;
-	test_settled(p, 1, before_read, "a completed WRITE may be invisible; after a READ it is not");
+	test_settled(p, 1, before_read, "a completed WRITE may be invisible, not after a READ");
 	test_settled(p, 2, before_send, "after a SEND has been received");
 	test_settled(p, 3, before_imm, "after a WRITE with immediate data");
 	test_settled(p, 4, before_flush, "after a FLUSH");

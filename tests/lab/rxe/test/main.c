@@ -62,6 +62,7 @@ static void run(void)
 		rt_test_prompt();
 		rt_test_lazy();
 		rt_test_order();
+		rt_test_atomic();
 	}
 	pr_info("1..%d\n", tests);
 }

@@ -128,8 +128,14 @@ static int wait_recv(struct rt_pair *p)
 
 int rt_send(struct rt_pair *p)
 {
+	return rt_send_flags(p, 0);
+}
+
+int rt_send_flags(struct rt_pair *p, int flags)
+{
 	struct ib_sge sge;
-	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
+				 .send_flags = flags };
 	int err = post_recv(p);
 
 	fill_sge(p, &sge, 0, 8);
@@ -184,6 +190,24 @@ int rt_atomic_write(struct rt_pair *p, u64 offset, u64 value, bool is_inline)
 		return -EBADMSG;
 	}
 	return err;
+}
+
+/* @flags: IB_SEND_SIGNALED or 0. The old value goes into the buffer's second page. */
+int rt_add_post(struct rt_pair *p, u64 offset, u64 add, int flags)
+{
+	struct ib_sge sge;
+	struct ib_atomic_wr wr = {
+		.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD,
+		.wr.sg_list = &sge,
+		.wr.num_sge = 1,
+		.wr.send_flags = flags,
+		.remote_addr = RT_IOVA + offset,
+		.compare_add = add,
+		.rkey = p->mr->rkey,
+	};
+
+	fill_sge(p, &sge, PAGE_SIZE, sizeof(u64));
+	return rt_post(p, &wr.wr);
 }
 
 int rt_cas(struct rt_pair *p, u64 offset, u64 old, u64 new, u64 *found)

@@ -62,16 +62,19 @@ int rt_write(struct rt_pair *p, u64 offset, const void *data, u32 length);
 int rt_write_post(struct rt_pair *p, u64 offset, u32 buf_offset, u32 length, int flags);
 int rt_read(struct rt_pair *p, u64 offset, u32 length, int flags);
 int rt_send(struct rt_pair *p);
+int rt_send_flags(struct rt_pair *p, int flags);
 int rt_write_imm(struct rt_pair *p, u64 offset, const void *data, u32 length);
 int rt_flush(struct rt_pair *p, u64 offset, u32 length, u8 type, u8 level);
 int rt_atomic_write(struct rt_pair *p, u64 offset, u64 value, bool is_inline);
+int rt_add_post(struct rt_pair *p, u64 offset, u64 add, int flags);
 int rt_cas(struct rt_pair *p, u64 offset, u64 old, u64 new, u64 *found);
 
-/* flush.c, lazy.c, order.c: the tests */
+/* flush.c, lazy.c, order.c, atomic.c: the tests */
 void rt_test_flush(void);
 void rt_test_loss(void);
 void rt_test_prompt(void);
 void rt_test_lazy(void);
 void rt_test_order(void);
+void rt_test_atomic(void);
 
 #endif /* RXE_TEST_H */
