@@ -118,10 +118,10 @@ lab-rxe-marks: $(BUILD)/lab-rxe-marks/rdma_rxe.ko ## the same, with the power-cu
 # --- what people and machines call -------------------------------------------
 
 check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (about 20 minutes)
-	@BUILD="$(BUILD)" tests/run unit lab vm
+	@BUILD="$(BUILD)" tests/run unit lab vm crash
 
 check-long: ## check, with the long variants of the VM suites
-	@BUILD="$(BUILD)" tests/run --long unit lab vm
+	@BUILD="$(BUILD)" tests/run --long unit lab vm crash
 
 check-unit: ## run the host unit tests (seconds)
 	@BUILD="$(BUILD)" tests/run unit

@@ -10,7 +10,7 @@
  * So many small requests share a fence, and neither a large one nor many of
  * them delay a small one by more than a few rounds.
  *
- * A reply is posted only behind the fence that covers all that it promises.
+ * [A5] A reply is posted only behind the fence that covers all that it promises.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -35,7 +35,7 @@ static void count_fence(struct pmof_flush_worker *w, struct pmof_session *s)
 	}
 }
 
-/* A fence waits for the write-backs and copies of its own CPU only: stay on it. */
+/* [A4] A fence waits for the write-backs and copies of its own CPU only: stay on it. */
 static void start_fenced(struct pmof_flush_worker *w)
 {
 	w->fences++;
@@ -68,7 +68,7 @@ static void flush_device(struct flushed *f, struct pmof_session *s)
 }
 
 /*
- * What was fenced for these requests is flushed further where that is needed:
+ * [A7] What was fenced for these requests is flushed further where that is needed:
  * once for neighbours of the same namespace, counted for one of their sessions.
  */
 static void flush_devices(struct flushed *f, struct list_head *reqs)
@@ -94,7 +94,7 @@ static void answer(struct pmof_flush_worker *w, struct list_head *reqs)
 	u32 len;
 
 	list_for_each_entry_safe(req, next, reqs, entry) {
-		/* Seen before the reply is: posting it orders the two. */
+		/* [C4] Seen before the reply is: posting it orders the two. */
 		if (!req->status && req->flush->set_vf)
 			req->flush->set_vf(req);
 		if (req->status)
@@ -141,7 +141,7 @@ static void work(struct pmof_flush_worker *w, struct list_head *done, struct lis
 	trace_pmof_srv_flush(w->index, false, requests, requests - w->nr_pending, w->wb.lines);
 }
 
-/* Phase 2, for those whose data were made durable. */
+/* [C2] [C3] Phase 2: the data are durable, so PF may be set; VF only behind its fence. */
 static void commit(struct pmof_flush_worker *w, struct list_head *commits)
 {
 	struct pmof_srv_req *req;

@@ -48,6 +48,7 @@ static bool offers_read(const struct pmof_session *s)
 	       s->placed.placement == PMOF_PLACEMENT_MEMORY;
 }
 
+/* [L1] Also the kernel of this end must answer it. */
 static bool offers_flush(const struct pmof_session *s)
 {
 	return hca_suffices(s->ns) && pmof_dev_answers_flush(s->ib_dev);

@@ -36,7 +36,7 @@ static void write_back(struct pmof_srv_req *req, struct pmof_write_backs *wb, u6
 
 /* --- PREPARE ---------------------------------------------------------------------- */
 
-/* Fails only where somebody else has changed the trailer meanwhile. */
+/* [C1] One word.  Fails only where somebody else has changed it meanwhile. */
 static u64 next_generation(__le64 *t)
 {
 	u64 old, new;
@@ -80,7 +80,7 @@ const struct pmof_flush_ops pmof_flush_prepare = {
 
 /* --- REVALIDATE -------------------------------------------------------------------- */
 
-/* PF may be in the cache only: VF must not be seen before it is durable. */
+/* [C9] PF may be in the cache only: VF must not be seen before it is durable. */
 static bool work_revalidate(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
 {
 	struct pmof_objects_args *a = &req->objects;
@@ -134,7 +134,7 @@ const struct pmof_flush_ops pmof_flush_revalidate = {
 
 /* --- commits ------------------------------------------------------------------------ */
 
-/* Nothing may be written into an object that is not prepared for it. */
+/* [C6] Nothing may be written into an object that is not prepared for it. */
 static bool work_put_commit(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
 {
 	const struct pmof_put *p = &req->put.put;
@@ -156,7 +156,7 @@ static bool work_commit(struct pmof_srv_req *req, u64 left, struct pmof_write_ba
 }
 
 /*
- * The data are durable.  Check and store are one step: a PREPARE that another
+ * [C2] [C6] The data are durable.  Check and store are one step: a PREPARE that another
  * worker handles comes before both or after both.
  */
 static void set_pf(struct pmof_srv_req *req, struct pmof_write_backs *wb)
@@ -170,7 +170,7 @@ static void set_pf(struct pmof_srv_req *req, struct pmof_write_backs *wb)
 		req->status = PMOF_SC_STALE;
 }
 
-/* PF is durable.  If the trailer has changed, VF would be another object's. */
+/* [C3] PF is durable.  If the trailer has changed, VF would be another object's. */
 static void set_vf(struct pmof_srv_req *req)
 {
 	const struct pmof_put *p = &req->put.put;

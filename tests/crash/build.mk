@@ -47,4 +47,7 @@ crash: ## cut the power at thousands of points; CUTS=, SEED=, METHOD=, WORKLOAD=
 crash-mutants: ## prove that the power cuts find mistakes (about a minute each)
 	@BUILD="$(BUILD)" tests/crash/mutate $(CUTS:%=--cuts %) $(OPS:%=--ops %)
 
-.PHONY: crash crash-mutants
+check-crash: ## the short form of both, and the test of the plugin (some minutes)
+	@BUILD="$(BUILD)" tests/run crash
+
+.PHONY: crash crash-mutants check-crash

@@ -24,7 +24,7 @@ static inline uint64_t crash_mix(uint64_t x)
 static inline uint64_t crash_rnd(uint64_t *state, uint64_t n)
 {
 	*state += 0x9e3779b97f4a7c15ULL;
-	return crash_mix(*state) % n;
+	return n > 1 ? crash_mix(*state) % n : 0;
 }
 
 /* What a version adds to each byte of a word: its low byte times an odd number. */

@@ -91,8 +91,8 @@ static double seconds(void)
 static int self_check(const struct run *r)
 {
 	const char *path = r->config->final;
-	uint64_t at = r->model.size;
 	struct stat st;
+	uint64_t at;
 	void *map;
 	int fd;
 

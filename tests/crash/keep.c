@@ -93,7 +93,8 @@ static void story_record(struct story *s, const struct trace_rec *r, const uint8
 	case TRACE_LOCKED:
 		if (!s->pending[r->cpu])
 			return;
-		strcpy(what, r->type == TRACE_SFENCE ? "sfence or mfence" : "locked operation");
+		snprintf(what, sizeof(what), "%s",
+			 r->type == TRACE_SFENCE ? "sfence or mfence" : "locked operation");
 		s->pending[r->cpu] = r->type == TRACE_LOCKED;
 		break;
 	default:

@@ -31,7 +31,7 @@ int model_init(struct model *m, uint64_t size, enum fence_mode mode, bool caches
 	/* Both are mostly never touched. */
 	m->durable = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	m->line = calloc(size / TRACE_LINE, sizeof(*m->line));
+	m->line = calloc(size / TRACE_LINE, sizeof(struct line *));
 	return m->durable == MAP_FAILED || !m->line ? -1 : 0;
 }
 
@@ -240,9 +240,6 @@ static int store(struct model *m, const struct trace_rec *rec, const uint8_t *da
 	    rec->len > m->size - rec->addr)
 		return -1;
 	m->nr_stores++;
-	/* Where the caches survive, all but the newest store, which may be torn, is durable. */
-	while (m->caches_survive && m->nr_dirty)
-		make_all_durable(m, m->dirty[m->nr_dirty - 1]);
 	store_in_line(m, rec, rec->addr, data, n, pos);
 	if (n < rec->len)
 		store_in_line(m, rec, rec->addr + n, data + n, rec->len - n, pos);
@@ -265,6 +262,9 @@ static int write_back(struct model *m, const struct trace_rec *rec)
 
 int model_record(struct model *m, const struct trace_rec *rec, const uint8_t *data, uint64_t pos)
 {
+	/* Where the caches survive, only a store that is being executed may be torn or missing. */
+	while (m->caches_survive && m->nr_dirty)
+		make_all_durable(m, m->dirty[m->nr_dirty - 1]);
 	switch (rec->type) {
 	case TRACE_STORE:
 	case TRACE_NT_STORE:

@@ -289,7 +289,7 @@ int main(int argc, char **argv)
 		{ }
 	};
 	const char *device = "/dev/pmofc0", *log = NULL, *dump_to = NULL;
-	char *kinds = strdup("put,plain,commit,submit,atomic");
+	char all[] = "put,plain,commit,submit,atomic", *kinds = all;
 	int option;
 
 	work.seed = 1;
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
 			log = optarg;
 			break;
 		case 'k':
-			kinds = strdup(optarg);
+			kinds = optarg;
 			break;
 		case 'n':
 			work.limit = atoi(optarg);

@@ -81,7 +81,7 @@ bool do_read(struct thread *t, uint32_t slot);
 void do_submit_objects(struct thread *t, uint32_t first, uint32_t nr);
 void do_submit_puts(struct thread *t, uint32_t first, uint32_t nr);
 
-/* Reads all slots of a log back, after a boot. */
-void dump(const char *log, const char *path);
+/* Reads all slots of the log in @path back, after a boot, to the file @to. */
+void dump(const char *path, const char *to);
 
 #endif /* PMOF_CRASH_WORKLOAD_H */

@@ -279,6 +279,7 @@ TEST(caches_survive)
 	EXPECT_EQ(7, get(&m, IMAGE_LOST, 128));
 	record(&m, TRACE_STORE, 0, 256, a, 16);
 	EXPECT_EQ(8, get(&m, IMAGE_LOST, 4096));
+	EXPECT_EQ(0, get(&m, IMAGE_LOST, 256));
 	for (seed = 0; seed < 50; seed++) {
 		struct image image = { .kind = IMAGE_TORN, .seed = seed };
 		uint64_t v[2];
@@ -287,6 +288,9 @@ TEST(caches_survive)
 		torn += !v[0] != !v[1];
 	}
 	EXPECT_GT(torn, 5);
+	/* Once anything has happened behind it, it is over. */
+	record(&m, TRACE_MARK, 1, 0, NULL, 0);
+	EXPECT_EQ(1, get(&m, IMAGE_LOST, 256));
 	model_free(&m);
 }
 
