@@ -91,6 +91,17 @@ static void trailer_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, struc
 	wr->wr.num_sge = 1;
 }
 
+/*
+ * What holds a READ back until the one before has finished.  soft-RoCE executes
+ * READs one after the other, so there it is needless; and there it hurts (up to
+ * 6.12 at least): a READ that must be sent again counts as one of those for
+ * whose end it waits, so that one lost packet stops the queue for good.
+ */
+static int read_fence(const struct pmof_slot *slot)
+{
+	return ib_uses_virt_dma(slot->q->conn->ibdev) ? 0 : IB_SEND_FENCE;
+}
+
 /**
  * pmof_valid_post - post a get of a whole object with PMOF_F_VALID as one chain
  * @slot: the caller is inside pmof_post_begin()
@@ -108,8 +119,8 @@ void pmof_valid_post(struct pmof_slot *slot, struct ib_rdma_wr *data)
 
 	trailer_wr_init(slot, &before, &sge[0], 0);
 	trailer_wr_init(slot, &after, &sge[1], 1);
-	data->wr.send_flags |= IB_SEND_FENCE;
-	after.wr.send_flags |= IB_SEND_FENCE;
+	data->wr.send_flags |= read_fence(slot);
+	after.wr.send_flags |= read_fence(slot);
 	before.wr.next = &data->wr;
 	data->wr.next = &after.wr;
 	slot->nr_trailers = 2;

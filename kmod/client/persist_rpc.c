@@ -12,6 +12,7 @@
  * A WRITE that has completed on another queue may still be in the server's HCA,
  * and would land on what the server's CPU has copied meanwhile: an older put on
  * a newer one.  It does not land on a later WRITE, so then the data go by that.
+ * (Of an object's commit there is none: PREPARE has waited for all.)
  */
 static bool others_dirty(const struct pmof_queue *q)
 {
@@ -24,7 +25,7 @@ static bool others_dirty(const struct pmof_queue *q)
 	return false;
 }
 
-/* Whether the one WRITE @first is all of @range, fits a message, and may go by it. */
+/* Whether the one WRITE @first is all of @range and fits a message. */
 static bool rpc_fits(struct pmof_slot *slot, const struct ib_send_wr *first,
 		     const struct pmof_range *range)
 {
@@ -39,7 +40,7 @@ static bool rpc_fits(struct pmof_slot *slot, const struct ib_send_wr *first,
 		return false;
 	for (i = 0; i < first->num_sge; i++)
 		bytes += first->sg_list[i].length;
-	return bytes == range->length && !others_dirty(q);
+	return bytes == range->length;
 }
 
 static void rpc_post(struct pmof_slot *slot, const struct ib_send_wr *first,
@@ -59,7 +60,7 @@ static void rpc_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
 {
 	struct pmof_put put = { .range = *range };
 
-	if (rpc_fits(slot, first, range))
+	if (rpc_fits(slot, first, range) && !others_dirty(slot->q))
 		rpc_post(slot, first, &put);
 	else
 		pmof_assist_post_durable(slot, first, range);

@@ -4,7 +4,7 @@
  * tests' checkers take their rules from here.
  *
  * The flags are bytes so that a client can write PF, then VF, by RDMA requests
- * that promise no atomicity.  VF carries a sum over the generation's bytes: an
+ * that promise no atomicity.  [C8] VF carries a sum over the generation's bytes: an
  * 8-byte READ may be torn as well, and a mixture of an old trailer and a new
  * one must not look like a committed object.
  */

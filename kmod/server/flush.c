@@ -51,7 +51,7 @@ static struct pmof_flush_worker *choose_worker(const struct pmof_ns *ns)
 /*
  * Hands a parsed request to a worker.  Any context.
  *
- * What the receive's completion says is there, the data of the WRITEs ahead of
+ * [A2] What the receive's completion says is there, the data of the WRITEs ahead of
  * the message included, is visible to this CPU.  llist_add() is a release and
  * llist_del_all() an acquire, or stronger: it is visible to the worker.
  */

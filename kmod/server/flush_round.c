@@ -10,7 +10,7 @@
  * So many small requests share a fence, and neither a large one nor many of
  * them delay a small one by more than a few rounds.
  *
- * A reply is posted only behind the fence that covers all that it promises.
+ * [A5] A reply is posted only behind the fence that covers all that it promises.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -23,6 +23,7 @@
 
 #define ROUND		SZ_64K	/* bytes worked off between two looks at the queue */
 #define MIN_SLICE	SZ_4K
+#define ROUND_REQUESTS	64	/* served in one round: the others' turn comes next */
 
 /* Once for each session that has a request under the fence. */
 static void count_fence(struct pmof_flush_worker *w, struct pmof_session *s)
@@ -35,7 +36,7 @@ static void count_fence(struct pmof_flush_worker *w, struct pmof_session *s)
 	}
 }
 
-/* A fence waits for the write-backs and copies of its own CPU only: stay on it. */
+/* [A4] A fence waits for the write-backs and copies of its own CPU only: stay on it. */
 static void start_fenced(struct pmof_flush_worker *w)
 {
 	w->fences++;
@@ -68,7 +69,7 @@ static void flush_device(struct flushed *f, struct pmof_session *s)
 }
 
 /*
- * What was fenced for these requests is flushed further where that is needed:
+ * [A7] What was fenced for these requests is flushed further where that is needed:
  * once for neighbours of the same namespace, counted for one of their sessions.
  */
 static void flush_devices(struct flushed *f, struct list_head *reqs)
@@ -94,7 +95,7 @@ static void answer(struct pmof_flush_worker *w, struct list_head *reqs)
 	u32 len;
 
 	list_for_each_entry_safe(req, next, reqs, entry) {
-		/* Seen before the reply is: posting it orders the two. */
+		/* [C4] Seen before the reply is: posting it orders the two. */
 		if (!req->status && req->flush->set_vf)
 			req->flush->set_vf(req);
 		if (req->status)
@@ -114,21 +115,39 @@ static void drop(struct pmof_flush_worker *w, struct pmof_srv_req *req)
 	pmof_srv_queue_put(req->queue);
 }
 
-/* Phase 1.  Who is through goes to @done, and commits to @commits. */
-static void work(struct pmof_flush_worker *w, struct list_head *done, struct list_head *commits)
+/* The requests of this round.  Who is not through waits behind those that had no turn. */
+static unsigned int take_turn(struct pmof_flush_worker *w, struct list_head *turn)
 {
 	struct pmof_srv_req *req, *next;
-	unsigned int requests = w->nr_pending;
-	u64 slice;
+	unsigned int n = 0;
 
-	/* Whole lines: a slice ends where a line does. */
-	slice = max_t(u64, round_down(ROUND / max(requests, 1U), PMOF_LINE_SIZE), MIN_SLICE);
-	start_fenced(w);
 	list_for_each_entry_safe(req, next, &w->pending, entry) {
+		if (n == ROUND_REQUESTS)
+			break;
 		if (pmof_session_ending(req->queue->session)) {
 			drop(w, req);
 			continue;
 		}
+		list_move_tail(&req->entry, turn);
+		n++;
+	}
+	return n;
+}
+
+/* Phase 1.  Who is through goes to @done, and commits to @commits. */
+static void work(struct pmof_flush_worker *w, struct list_head *done, struct list_head *commits)
+{
+	struct pmof_srv_req *req, *next;
+	unsigned int pending, requests;
+	LIST_HEAD(turn);
+	u64 slice;
+
+	requests = take_turn(w, &turn);
+	pending = w->nr_pending;
+	/* Whole lines: a slice ends where a line does. */
+	slice = max_t(u64, round_down(ROUND / max(requests, 1U), PMOF_LINE_SIZE), MIN_SLICE);
+	start_fenced(w);
+	list_for_each_entry_safe(req, next, &turn, entry) {
 		count_fence(w, req->queue->session);
 		if (req->flush->work(req, slice, &w->wb)) {
 			list_move_tail(&req->entry,
@@ -138,10 +157,11 @@ static void work(struct pmof_flush_worker *w, struct list_head *done, struct lis
 		cond_resched();
 	}
 	finish_fenced(w);
-	trace_pmof_srv_flush(w->index, false, requests, requests - w->nr_pending, w->wb.lines);
+	list_splice_tail(&turn, &w->pending);
+	trace_pmof_srv_flush(w->index, false, requests, pending - w->nr_pending, w->wb.lines);
 }
 
-/* Phase 2, for those whose data were made durable. */
+/* [C2] [C3] Phase 2: the data are durable, so PF may be set; VF only behind its fence. */
 static void commit(struct pmof_flush_worker *w, struct list_head *commits)
 {
 	struct pmof_srv_req *req;

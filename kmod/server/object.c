@@ -36,16 +36,22 @@ static void write_back(struct pmof_srv_req *req, struct pmof_write_backs *wb, u6
 
 /* --- PREPARE ---------------------------------------------------------------------- */
 
-/* Fails only where somebody else has changed the trailer meanwhile. */
+/* Others may change the trailer meanwhile, by RDMA too: but not for ever. */
+#define PREPARE_TRIES	1000
+
+/* [C1] One word.  Returns the new generation, or 0. */
 static u64 next_generation(__le64 *t)
 {
+	unsigned int tries;
 	u64 old, new;
 
-	do {
+	for (tries = 0; tries < PREPARE_TRIES; tries++) {
 		old = read_trailer(t);
 		new = pmof_trailer_next(old);
-	} while (!replace(t, old, new));
-	return pmof_trailer_generation(new);
+		if (replace(t, old, new))
+			return pmof_trailer_generation(new);
+	}
+	return 0;
 }
 
 static bool work_prepare(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
@@ -55,6 +61,8 @@ static bool work_prepare(struct pmof_srv_req *req, u64 left, struct pmof_write_b
 
 	for (i = 0; i < a->count; i++) {
 		a->generation[i] = next_generation(trailer_at(req, a->trailer[i]));
+		if (!a->generation[i])
+			req->status = PMOF_SC_BUSY;
 		write_back(req, wb, a->trailer[i]);
 	}
 	return true;
@@ -80,7 +88,7 @@ const struct pmof_flush_ops pmof_flush_prepare = {
 
 /* --- REVALIDATE -------------------------------------------------------------------- */
 
-/* PF may be in the cache only: VF must not be seen before it is durable. */
+/* [C9] PF may be in the cache only: VF must not be seen before it is durable. */
 static bool work_revalidate(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
 {
 	struct pmof_objects_args *a = &req->objects;
@@ -134,7 +142,7 @@ const struct pmof_flush_ops pmof_flush_revalidate = {
 
 /* --- commits ------------------------------------------------------------------------ */
 
-/* Nothing may be written into an object that is not prepared for it. */
+/* [C6] Nothing may be written into an object that is not prepared for it. */
 static bool work_put_commit(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
 {
 	const struct pmof_put *p = &req->put.put;
@@ -156,7 +164,7 @@ static bool work_commit(struct pmof_srv_req *req, u64 left, struct pmof_write_ba
 }
 
 /*
- * The data are durable.  Check and store are one step: a PREPARE that another
+ * [C2] [C6] The data are durable.  Check and store are one step: a PREPARE that another
  * worker handles comes before both or after both.
  */
 static void set_pf(struct pmof_srv_req *req, struct pmof_write_backs *wb)
@@ -170,7 +178,7 @@ static void set_pf(struct pmof_srv_req *req, struct pmof_write_backs *wb)
 		req->status = PMOF_SC_STALE;
 }
 
-/* PF is durable.  If the trailer has changed, VF would be another object's. */
+/* [C3] PF is durable.  If the trailer has changed, VF would be another object's. */
 static void set_vf(struct pmof_srv_req *req)
 {
 	const struct pmof_put *p = &req->put.put;

@@ -35,7 +35,7 @@ u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length)
 }
 
 /*
- * Stores @data at a range, which must be valid, on its way to the memory
+ * [R1] Stores @data at a range, which must be valid, on its way to the memory
  * controller.  Returns how many cache lines that were.
  */
 u64 pmof_persist_copy(const struct pmof_ns *ns, u64 offset, const void *data, u64 length)

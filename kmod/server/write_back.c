@@ -39,7 +39,7 @@ static void insert(struct pmof_write_backs *wb, const struct pmof_write_back *r)
 }
 
 /*
- * Writes back what has been collected.  Each line counts for one session, so
+ * [A3] Writes back what has been collected.  Each line counts for one session, so
  * that over all sessions they add up to what was done.
  */
 void pmof_write_backs_finish(struct pmof_write_backs *wb)
@@ -62,7 +62,7 @@ void pmof_write_backs_finish(struct pmof_write_backs *wb)
 	wb->nr = 0;
 }
 
-/* The range must be valid; it grows to whole lines, which a namespace consists of. */
+/* [A3] The range must be valid; it grows to whole lines, which a namespace consists of. */
 void pmof_write_backs_add(struct pmof_write_backs *wb, struct pmof_session *s, u64 offset,
 			  u64 length)
 {

@@ -32,6 +32,9 @@ set xtics (64, 128, 256, 512, 1024)
 set xlabel "bytes"
 plot for [m in methods] of(m) using "size":"median_ratio" lw 2 title m
 unset key
+set ytics 1
+# What lies above is not drawn: one disturbed round would flatten the rest.
+set yrange [0:*<6]
 set title "99th percentile, ratio to write"
 plot for [m in methods] of(m) using "size":"p99_ratio" lw 2 title m
 unset multiplot

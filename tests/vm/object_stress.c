@@ -15,11 +15,13 @@
 
 #define MAX_THREADS	64
 #define BASE		(8 * MiB)
-#define STRIDE		(160 * KiB)
-#define LONGEST		(64 * KiB)
+#define STRIDE		(288 * KiB)
+#define LONGEST		(192 * KiB)	/* more than one work request */
 #define PATIENCE	20	/* seconds until an EAGAIN must have been followed by success */
 
-static const uint64_t sizes[] = { 16, 24, 64, 72, 256, 4096, 4104, 65536 };
+static const uint64_t sizes[] = { 16, 24, 64, 72, 256, 4096, 4104, 65536, LONGEST };
+/* The first of each writer is hot: most writes and most reads are of these. */
+static const uint64_t hot_sizes[] = { 65536, 16, LONGEST, 65536, 4104, 65536, 64, 32768 };
 
 #define PER_WRITER	5
 
@@ -106,12 +108,12 @@ static void *write_objects(void *arg)
 {
 	struct worker *w = arg;
 	uint64_t *buf = vm_pages(LONGEST + 64);
-	int i = 0;
+	int i;
 
 	while (!atomic_load(&stop)) {
+		i = vm_rnd(&w->state) % 4 ? 0 : vm_rnd(&w->state) % PER_WRITER;
 		if (!rewrite(w, w->id * PER_WRITER + i, buf))
 			break;
-		i = (i + 1) % PER_WRITER;
 		/* Readers want a moment in which it is committed. */
 		usleep(vm_rnd(&w->state) % 3000);
 	}
@@ -155,6 +157,8 @@ static void *read_objects(void *arg)
 		int o = vm_rnd(&w->state) % nr_objects;
 		uint64_t generation;
 
+		if (vm_rnd(&w->state) % 4)
+			o -= o % PER_WRITER;
 		if (!read_one(w, o, buf, &generation))
 			break;
 		w->changed += seen[o] && seen[o] != generation;
@@ -172,7 +176,8 @@ static void place(const struct pmof_info *info)
 	int o;
 
 	for (o = 0; o < nr_objects; o++) {
-		objects[o].len = sizes[vm_rnd(&state) % (sizeof(sizes) / 8)];
+		objects[o].len = o % PER_WRITER ? sizes[vm_rnd(&state) % (sizeof(sizes) / 8)] :
+						  hot_sizes[o / PER_WRITER % 8];
 		objects[o].off = BASE + o * STRIDE + 8 * (o % 8);
 		end = (o + 1) * info->segment_size;
 		if (end + LONGEST < info->ns_size) {
