@@ -26,7 +26,8 @@
  *             committed, or was rewritten while it was read; the buffer's
  *             contents are undefined
  *   ESTALE    a put with PMOF_F_COMMIT: the object is not prepared with that
- *             generation (told by the methods assist and rpc only)
+ *             generation (told by the methods assist and rpc only; its data may
+ *             have been overwritten: not with rpc)
  *   ENOTTY    unknown ioctl
  *   EIO       the connection was lost before the operation was acknowledged: a
  *             put may or may not have been placed, and nothing is promised of

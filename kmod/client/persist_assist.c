@@ -14,7 +14,7 @@
 #include "client.h"
 
 /* One message names at most this much: a bounded time at the server. */
-#define ASSIST_MAX_BYTES	(256ULL << 20)
+#define ASSIST_MAX_BYTES	(16ULL << 20)
 
 static void persist_init(struct pmof_slot *slot, struct pmof_send *send,
 			 const struct pmof_range *range)

@@ -178,7 +178,8 @@ static int flush_range(struct pmof_queue *q, struct pmof_req *req, const struct 
 
 /*
  * [P3] A FLUSH speaks for its own queue pair only, and for its own range only: so
- * it goes to every queue that has ever put, and cleans none [P5].  The dirty marks say
+ * it goes to every queue that has ever put (and to one at least, for what others
+ * have put), and cleans none [P5].  The dirty marks say
  * what has left the server's HCA (a READ or a message cleans them), which is
  * less than durable here.
  */
@@ -191,7 +192,7 @@ static int flush_persist(struct pmof_queue *q, const struct pmof_range *range)
 
 	pmof_req_begin(&req, q);
 	for (i = 0; i < conn->nr_queues && !rc; i++)
-		if (pmof_queue_put_seq(&conn->queues[i]))
+		if (&conn->queues[i] == q || pmof_queue_put_seq(&conn->queues[i]))
 			rc = flush_range(&conn->queues[i], &req, range);
 	waited = pmof_req_wait(&req);
 	return rc ?: waited;

@@ -166,7 +166,7 @@ void pmof_slot_use_buf(struct pmof_slot *slot, struct pmof_buf *b, u32 len)
  * @len: bytes, at most what PMOF_SLOT_PAGES pages hold from there
  * @dir: DMA_TO_DEVICE for a put
  *
- * The caller is inside pmof_conn_enter().  Return: 0 or -EIO (mapping failed).
+ * The caller is inside pmof_conn_enter().  Return: 0 or -ENOMEM (mapping failed).
  */
 int pmof_slot_use_pages(struct pmof_slot *slot, struct page **pages, u32 first_offset, u32 len,
 			enum dma_data_direction dir)
@@ -187,7 +187,7 @@ int pmof_slot_use_pages(struct pmof_slot *slot, struct page **pages, u32 first_o
 	}
 	nents = ib_dma_map_sg(dev, slot->sg, n, dir);
 	if (!nents)
-		return -EIO;
+		return -ENOMEM;
 	slot->sg_nents = n;
 	slot->sg_dir = dir;
 	for_each_sg(slot->sg, sg, nents, i) {

@@ -23,6 +23,7 @@
 
 #define ROUND		SZ_64K	/* bytes worked off between two looks at the queue */
 #define MIN_SLICE	SZ_4K
+#define ROUND_REQUESTS	64	/* served in one round: the others' turn comes next */
 
 /* Once for each session that has a request under the fence. */
 static void count_fence(struct pmof_flush_worker *w, struct pmof_session *s)
@@ -114,21 +115,39 @@ static void drop(struct pmof_flush_worker *w, struct pmof_srv_req *req)
 	pmof_srv_queue_put(req->queue);
 }
 
-/* Phase 1.  Who is through goes to @done, and commits to @commits. */
-static void work(struct pmof_flush_worker *w, struct list_head *done, struct list_head *commits)
+/* The requests of this round.  Who is not through waits behind those that had no turn. */
+static unsigned int take_turn(struct pmof_flush_worker *w, struct list_head *turn)
 {
 	struct pmof_srv_req *req, *next;
-	unsigned int requests = w->nr_pending;
-	u64 slice;
+	unsigned int n = 0;
 
-	/* Whole lines: a slice ends where a line does. */
-	slice = max_t(u64, round_down(ROUND / max(requests, 1U), PMOF_LINE_SIZE), MIN_SLICE);
-	start_fenced(w);
 	list_for_each_entry_safe(req, next, &w->pending, entry) {
+		if (n == ROUND_REQUESTS)
+			break;
 		if (pmof_session_ending(req->queue->session)) {
 			drop(w, req);
 			continue;
 		}
+		list_move_tail(&req->entry, turn);
+		n++;
+	}
+	return n;
+}
+
+/* Phase 1.  Who is through goes to @done, and commits to @commits. */
+static void work(struct pmof_flush_worker *w, struct list_head *done, struct list_head *commits)
+{
+	struct pmof_srv_req *req, *next;
+	unsigned int pending, requests;
+	LIST_HEAD(turn);
+	u64 slice;
+
+	requests = take_turn(w, &turn);
+	pending = w->nr_pending;
+	/* Whole lines: a slice ends where a line does. */
+	slice = max_t(u64, round_down(ROUND / max(requests, 1U), PMOF_LINE_SIZE), MIN_SLICE);
+	start_fenced(w);
+	list_for_each_entry_safe(req, next, &turn, entry) {
 		count_fence(w, req->queue->session);
 		if (req->flush->work(req, slice, &w->wb)) {
 			list_move_tail(&req->entry,
@@ -138,7 +157,8 @@ static void work(struct pmof_flush_worker *w, struct list_head *done, struct lis
 		cond_resched();
 	}
 	finish_fenced(w);
-	trace_pmof_srv_flush(w->index, false, requests, requests - w->nr_pending, w->wb.lines);
+	list_splice_tail(&turn, &w->pending);
+	trace_pmof_srv_flush(w->index, false, requests, pending - w->nr_pending, w->wb.lines);
 }
 
 /* [C2] [C3] Phase 2: the data are durable, so PF may be set; VF only behind its fence. */

@@ -51,7 +51,10 @@ static bool offers_read(const struct pmof_session *s)
 /* [L1] Also the kernel of this end must answer it. */
 static bool offers_flush(const struct pmof_session *s)
 {
-	return hca_suffices(s->ns) && pmof_dev_answers_flush(s->ib_dev);
+	if (!hca_suffices(s->ns) || !pmof_dev_answers_flush(s->ib_dev))
+		return false;
+	/* The kernel's own soft-RoCE may fence on another CPU than it writes back on. */
+	return !ib_uses_virt_dma(s->ib_dev) || pmof_dev_posts_flush(s->ib_dev);
 }
 
 static u32 methods_of(const struct pmof_session *s)

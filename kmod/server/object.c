@@ -36,16 +36,22 @@ static void write_back(struct pmof_srv_req *req, struct pmof_write_backs *wb, u6
 
 /* --- PREPARE ---------------------------------------------------------------------- */
 
-/* [C1] One word.  Fails only where somebody else has changed it meanwhile. */
+/* Others may change the trailer meanwhile, by RDMA too: but not for ever. */
+#define PREPARE_TRIES	1000
+
+/* [C1] One word.  Returns the new generation, or 0. */
 static u64 next_generation(__le64 *t)
 {
+	unsigned int tries;
 	u64 old, new;
 
-	do {
+	for (tries = 0; tries < PREPARE_TRIES; tries++) {
 		old = read_trailer(t);
 		new = pmof_trailer_next(old);
-	} while (!replace(t, old, new));
-	return pmof_trailer_generation(new);
+		if (replace(t, old, new))
+			return pmof_trailer_generation(new);
+	}
+	return 0;
 }
 
 static bool work_prepare(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
@@ -55,6 +61,8 @@ static bool work_prepare(struct pmof_srv_req *req, u64 left, struct pmof_write_b
 
 	for (i = 0; i < a->count; i++) {
 		a->generation[i] = next_generation(trailer_at(req, a->trailer[i]));
+		if (!a->generation[i])
+			req->status = PMOF_SC_BUSY;
 		write_back(req, wb, a->trailer[i]);
 	}
 	return true;
