@@ -219,7 +219,7 @@ static_assert(sizeof(struct pmof_wire_persist) +
 	      PMOF_MAX_RANGES * sizeof(struct pmof_wire_range) <= PMOF_IO_MSG_SIZE,
 	      "a PERSIST fits an I/O message");
 
-#define PMOF_PUT_F_COMMIT	BIT(0)	/* the range is an object; its data stop before the trailer */
+#define PMOF_PUT_F_COMMIT	BIT(0)	/* an object; its data stop before the trailer */
 
 struct pmof_wire_put {
 	struct pmof_wire_hdr hdr;
