@@ -16,14 +16,14 @@ $(CRASH_BUILD)/explore: $(CRASH_PURE:%=$(CRASH_BUILD)/%.o) $(CRASH_BUILD)/explor
 		$(CRASH_BUILD)/replay.o
 	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^
 
-# The unit test has the explorer's files with the sanitizers.
+# The unit tests have the explorer's files with the sanitizers.
 CRASH_UNIT_OBJ := $(CRASH_PURE:%=$(TEST_BUILD)/unit/crash-obj/%.o)
 
 $(CRASH_UNIT_OBJ): $(TEST_BUILD)/unit/crash-obj/%.o: tests/crash/%.c tests/crash/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(TEST_BUILD)/unit/crash: $(CRASH_UNIT_OBJ)
+$(TEST_BUILD)/unit/crash $(TEST_BUILD)/unit/crash_model: $(CRASH_UNIT_OBJ)
 
 -include $(wildcard $(CRASH_BUILD)/*.d) $(CRASH_UNIT_OBJ:.o=.d)
 

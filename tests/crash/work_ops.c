@@ -304,6 +304,7 @@ void do_submit_objects(struct thread *t, uint32_t first, uint32_t nr)
 	bool together = crash_rnd(&t->rnd, 2);
 	struct pmof_op ops[BATCH];
 	uint32_t number[BATCH] = { 0 }, i;
+	uint8_t *buf[BATCH];
 
 	for (i = 0; i < nr; i++) {
 		work.slot[first + i].version++;
@@ -317,7 +318,8 @@ void do_submit_objects(struct thread *t, uint32_t first, uint32_t nr)
 
 		ops[nr + i] = slot_op(first + i, PMOF_OP_PUT, PMOF_F_COMMIT);
 		ops[nr + i].operand = s->version;
-		ops[nr + i].addr = (uintptr_t)filled(first + i, s->length - PMOF_TRAILER_SIZE);
+		buf[i] = filled(first + i, s->length - PMOF_TRAILER_SIZE);
+		ops[nr + i].addr = (uintptr_t)buf[i];
 		number[nr + i] = begin_object("commit", first + i);
 	}
 	if (together)
@@ -326,7 +328,7 @@ void do_submit_objects(struct thread *t, uint32_t first, uint32_t nr)
 		submit(ops + nr, number + nr, nr);
 	for (i = 0; i < nr; i++) {
 		expect_generation(first + i, ops[i].old);
-		free((void *)(uintptr_t)ops[nr + i].addr);
+		free(buf[i]);
 	}
 }
 
@@ -337,6 +339,7 @@ void do_submit_puts(struct thread *t, uint32_t first, uint32_t nr)
 	const struct wslot *last = &work.slot[first + nr - 1];
 	char text[16 * BATCH], *p = text;
 	struct pmof_op ops[BATCH];
+	uint8_t *buf[BATCH];
 
 	*p = '\0';
 	for (i = 0; i < nr; i++) {
@@ -344,7 +347,8 @@ void do_submit_puts(struct thread *t, uint32_t first, uint32_t nr)
 
 		s->version++;
 		ops[i] = slot_op(first + i, PMOF_OP_PUT, i == durable ? PMOF_F_PERSIST : 0);
-		ops[i].addr = (uintptr_t)filled(first + i, s->length);
+		buf[i] = filled(first + i, s->length);
+		ops[i].addr = (uintptr_t)buf[i];
 		number[i] = begin_put(first + i, 0, s->length, i == durable);
 		if (i != durable)
 			p += sprintf(p, " %u", number[i]);
@@ -355,5 +359,5 @@ void do_submit_puts(struct thread *t, uint32_t first, uint32_t nr)
 			       (unsigned long long)ops[nr].length, text);
 	submit(ops, number, nr + 1);
 	for (i = 0; i < nr; i++)
-		free((void *)(uintptr_t)ops[i].addr);
+		free(buf[i]);
 }
