@@ -16,6 +16,9 @@ $(CRASH_BUILD)/explore: $(CRASH_PURE:%=$(CRASH_BUILD)/%.o) $(CRASH_BUILD)/explor
 		$(CRASH_BUILD)/replay.o
 	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^
 
+$(CRASH_BUILD)/fences: $(CRASH_BUILD)/fences.o $(CRASH_BUILD)/trace_file.o
+	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^
+
 # The unit tests have the explorer's files with the sanitizers.
 CRASH_UNIT_OBJ := $(CRASH_PURE:%=$(TEST_BUILD)/unit/crash-obj/%.o)
 
@@ -33,7 +36,7 @@ CRASH_WORKLOAD := $(CRASH_BUILD)/workload
 $(CRASH_WORKLOAD): $(addprefix $(CRASH_BUILD)/,workload.o work_ops.o work_dump.o log.o)
 	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^ -lpthread
 
-crash-programs: $(CRASH_BUILD)/explore $(CRASH_WORKLOAD) trace-plugin
+crash-programs: $(CRASH_BUILD)/explore $(CRASH_BUILD)/fences $(CRASH_WORKLOAD) trace-plugin
 
 .PHONY: crash-programs crash-selftest check-crash-plugin trace-plugin print-trace-plugin
 

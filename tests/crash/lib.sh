@@ -100,7 +100,7 @@ run_lab() {
 		booting "$dir/lab.log" ${PMOF_LAB_PREFIX:-} "$top/tests/lab/lab" \
 		--kernel "$kernel" --domain "$domain" --overlay "$dir/overlay" \
 		--share "$dir/host" --timeout 400 "${options[@]}" "$@" \
-		--server "$top/tests/crash/guest/server" --client "$top/tests/crash/guest/client"
+		--server "$top/tests/crash/guest/server" --client "$top/tests/crash/guest/${client:-client}"
 }
 
 # trace_run DIR STAGE WORKLOAD-OPTIONS
