@@ -190,7 +190,7 @@ TEST(connect_errors)
 	EXPECT_EQ(-EINVAL, vm_connect_raw(""));
 	EXPECT_EQ(-EINVAL, vm_connect("queues=0"));
 	EXPECT_EQ(-EINVAL, vm_connect("queues=129"));
-	EXPECT_EQ(-EINVAL, vm_connect("persist=rpc"));
+	EXPECT_EQ(-EINVAL, vm_connect("persist=nothing"));
 	EXPECT_EQ(-EINVAL, vm_connect_raw("addr=nowhere,name=data"));
 	memset(long_line, 'a', sizeof(long_line) - 1);
 	long_line[sizeof(long_line) - 1] = '\0';
