@@ -47,10 +47,13 @@ CRASH_OPTIONS = $(CUTS:%=--cuts %) $(SEED:%=--seed %) $(WORKLOAD:%=--workload %)
 crash: ## cut the power at thousands of points; CUTS=, SEED=, METHOD=, WORKLOAD=, BOOT= select
 	@BUILD="$(BUILD)" tests/crash/crash $(CRASH_OPTIONS) $(METHOD)
 
+crash-group: ## group persist: fences per put, as counted and as executed
+	@BUILD="$(BUILD)" tests/crash/group $(METHOD)
+
 crash-mutants: ## prove that the power cuts find mistakes (about a minute each)
 	@BUILD="$(BUILD)" tests/crash/mutate $(CUTS:%=--cuts %) $(OPS:%=--ops %)
 
 check-crash: ## the short form of both, and the test of the plugin (some minutes)
 	@BUILD="$(BUILD)" tests/run crash
 
-.PHONY: crash crash-mutants check-crash
+.PHONY: crash crash-group crash-mutants check-crash

@@ -31,7 +31,7 @@ method_setup() {
 	case $1 in
 	assist | rpc) ;;
 	flush) rxe=1 ;;
-	read | assist-lazy) rxe=1 lazy=1 assert=1 ;;
+	read | assist-lazy | rpc-lazy) rxe=1 lazy=1 assert=1 ;;
 	read-cpu) domain=cpu ;;
 	# Only with a mutation: nobody is offered this.
 	read-cached) ;;
