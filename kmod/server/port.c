@@ -48,7 +48,10 @@ abandon:
 	return status;
 }
 
-/* While the queue ID is claimed, the session's PD stays. */
+/*
+ * While the queue ID is claimed, the session's PD stays.  Nothing can fail any
+ * more once the request is accepted: see reject().
+ */
 static int connect_io(struct rdma_cm_id *cm_id, const struct rdma_conn_param *param,
 		      const struct pmof_connect *c)
 {
@@ -67,9 +70,7 @@ static int connect_io(struct rdma_cm_id *cm_id, const struct rdma_conn_param *pa
 	status = pmof_srv_queue_accept(q, param);
 	if (status)
 		goto free_queue;
-	status = pmof_session_attach(s, q);
-	if (status)
-		goto free_queue;
+	pmof_session_attach(s, q);
 	pmof_session_put_user(s);
 	return 0;
 
@@ -84,7 +85,13 @@ unclaim:
 	return status;
 }
 
-/* Harmless where the request was answered already. */
+/*
+ * Not for a request that was accepted: ib_cm would forget to cancel the reply,
+ * and the end of the cm_id, in ib_cm's worker, would wait until its retries
+ * have run out.  That takes over a minute, in which the worker's other events,
+ * of any connection, wait too.  Harmless where rdma_accept() has failed, which
+ * rejects by itself.
+ */
 static void reject(struct rdma_cm_id *cm_id, int status)
 {
 	struct pmof_wire_accept w;

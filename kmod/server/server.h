@@ -340,7 +340,7 @@ void pmof_session_publish(struct pmof_session *s);
 void pmof_session_abandon(struct pmof_session *s);
 struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
 					const struct pmof_connect *c, int *status);
-int pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q);
+void pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q);
 void pmof_session_unclaim(struct pmof_session *s, u16 queue_id);
 void pmof_session_put_user(struct pmof_session *s);
 struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,

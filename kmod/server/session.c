@@ -338,19 +338,17 @@ struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
 	return *status ? NULL : s;
 }
 
-/* Gives an accepted queue to its session, unless that is ending. */
-int pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q)
+/*
+ * Gives an accepted queue to its session, also where that is ending by now: the
+ * end work still waits for pmof_session_put_user(), and then takes the queue
+ * apart like the others.
+ */
+void pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q)
 {
-	int status = PMOF_SC_NO_SESSION;
-
 	mutex_lock(&pmof_sessions_mutex);
-	if (s->state == PMOF_SESSION_LIVE) {
-		s->queues[q->id] = q;
-		pmof_session_stat(s, PMOF_SRV_QUEUES, 1);
-		status = 0;
-	}
+	s->queues[q->id] = q;
+	pmof_session_stat(s, PMOF_SRV_QUEUES, 1);
 	mutex_unlock(&pmof_sessions_mutex);
-	return status;
 }
 
 void pmof_session_unclaim(struct pmof_session *s, u16 queue_id)
