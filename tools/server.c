@@ -175,7 +175,8 @@ static void set_device(struct argp_state *state, struct export *e, const char *a
 
 static const char *arg_placement(struct argp_state *state, const char *arg)
 {
-	if (strcmp(arg, "auto") && strcmp(arg, "memory") && strcmp(arg, "assert-memory"))
+	if (strcmp(arg, "auto") != 0 && strcmp(arg, "memory") != 0 &&
+	    strcmp(arg, "assert-memory") != 0)
 		argp_error(state, "--placement is auto, memory or assert-memory, not '%s'", arg);
 	return arg;
 }

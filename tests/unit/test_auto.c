@@ -68,7 +68,7 @@ TEST(bad_text)
 		"rpc:0x10 read", "rpc:1:2 read", "rpc:18446744073709551615 read",
 		"rpc:18446744073709551615", "rpc:18446744073709551616 read", "auto", "rpc:512 auto",
 		"RPC", "rpcx", ":512 read", ":", "512", "rpc:512\nread", "rpc:512\n read", "read\n\n",
-		"rpc:512,read", "rpc:512" "\t" "read",
+		"rpc:512,read", "rpc:512\011read",
 	};
 	size_t i;
 
