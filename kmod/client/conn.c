@@ -14,6 +14,13 @@
 
 struct workqueue_struct *pmof_wq;
 
+/*
+ * A device's removal waits for its attributes' handlers, of which disconnect
+ * waits for the teardown: so not on the teardowns' queue, which may be down to
+ * its rescuer.
+ */
+static struct workqueue_struct *remove_wq;
+
 static DEFINE_IDA(instance_ida);
 static DEFINE_MUTEX(conn_lock);		/* protects conn_list */
 static LIST_HEAD(conn_list);		/* every registered connection */
@@ -354,7 +361,7 @@ int pmof_conn_remove(struct pmof_conn *conn)
 	pmof_chardev_del(conn);
 	pmof_conn_lost(conn);
 	flush_work(&conn->teardown);
-	queue_work(pmof_wq, &conn->remove);
+	queue_work(remove_wq, &conn->remove);
 	return 0;
 }
 
@@ -378,20 +385,31 @@ static struct ib_client conn_ib_client = {
 
 int pmof_conn_init(void)
 {
-	int rc;
+	int rc = -ENOMEM;
 
 	pmof_wq = alloc_workqueue("pmof_client", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pmof_wq)
-		return -ENOMEM;
+		return rc;
+	remove_wq = alloc_workqueue("pmof_client_remove", WQ_UNBOUND, 0);
+	if (!remove_wq)
+		goto destroy_wq;
 	rc = ib_register_client(&conn_ib_client);
 	if (rc)
-		destroy_workqueue(pmof_wq);
+		goto destroy_remove_wq;
+	return 0;
+
+destroy_remove_wq:
+	destroy_workqueue(remove_wq);
+destroy_wq:
+	destroy_workqueue(pmof_wq);
 	return rc;
 }
 
 void pmof_conn_exit(void)
 {
 	ib_unregister_client(&conn_ib_client);
+	/* The last removal has let the module go, but may still be in its code. */
+	destroy_workqueue(remove_wq);
 	destroy_workqueue(pmof_wq);
 	ida_destroy(&instance_ida);
 }
