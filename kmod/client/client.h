@@ -358,6 +358,23 @@ struct pmof_slot *pmof_slot_take_reply(struct pmof_queue *q, u16 tag);
 void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size_t len);
 void pmof_message_rx(struct pmof_rx *rx, u32 len);
 
+/*
+ * pmof_post_begin() for a slot from pmof_slot_get(), which may be an ERR_PTR().
+ * False: the slot has been put, and *@rc says why.
+ */
+static inline bool pmof_slot_begin(struct pmof_slot *slot, int *rc)
+{
+	if (IS_ERR(slot)) {
+		*rc = PTR_ERR(slot);
+		return false;
+	}
+	if (pmof_post_begin(slot->q->conn))
+		return true;
+	*rc = pmof_conn_gone_errno(slot->q->conn);
+	pmof_slot_put(slot);
+	return false;
+}
+
 /* request.c */
 int pmof_req_check(struct pmof_conn *conn, const struct pmof_req *req);
 void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q);

@@ -17,13 +17,10 @@ static int objects_post(struct pmof_req *leader, struct pmof_queue *q, struct pm
 	unsigned int i;
 	u64 *trailer;
 	size_t len;
+	int rc;
 
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(q->conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(q->conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	trailer = slot->bounce.data;
 	for (i = 0; i < n; i++)
 		trailer[i] = pmof_object_trailer(req[i].offset, req[i].length);
@@ -153,13 +150,10 @@ static int trailer_get(struct pmof_req *req)
 	struct pmof_slot *slot = pmof_slot_get(q, req);
 	struct ib_rdma_wr wr;
 	struct ib_sge sge;
+	int rc;
 
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(q->conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(q->conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	trailer_wr_init(slot, &wr, &sge, 0);
 	slot->nr_trailers = 1;
 	pmof_buf_for_dev(&slot->trailers, q->qp.dev, PMOF_TRAILER_SIZE);

@@ -86,13 +86,10 @@ static int flush_queue(struct pmof_queue *q, struct pmof_req *req)
 	struct pmof_slot *slot = pmof_slot_get(q, req);
 	struct ib_rdma_wr wr;
 	struct ib_sge sge;
+	int rc;
 
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(q->conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(q->conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	slot->clean_to = pmof_queue_put_seq(q);
 	pmof_persist_read_wr(slot, &wr, &sge, 0);
 	pmof_slot_post(slot, &wr.wr, 1);

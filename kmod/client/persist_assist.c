@@ -58,15 +58,12 @@ static int assist_message(struct pmof_queue *q, const struct pmof_range *range)
 	struct pmof_req req = { .opcode = PMOF_OP_PERSIST };
 	struct pmof_slot *slot;
 	struct pmof_send send;
+	int rc;
 
 	pmof_req_begin(&req, q);
 	slot = pmof_slot_get(q, &req);
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(q->conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(q->conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	persist_init(slot, &send, range);
 	pmof_slot_post(slot, &send.wr, 2);
 	pmof_post_end();

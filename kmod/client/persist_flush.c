@@ -127,12 +127,8 @@ static int flush_finish_commit(struct pmof_req *req)
 	if (rc)
 		return rc;
 	slot = pmof_slot_get(q, req);
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(q->conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(q->conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	commit_tail_init(slot, &tail);
 	pmof_slot_post(slot, &tail.pf.wr, 1);
 	pmof_post_end();
@@ -143,13 +139,10 @@ static int flush_piece(struct pmof_queue *q, struct pmof_req *req, const struct 
 {
 	struct pmof_slot *slot = pmof_slot_get(q, req);
 	struct ib_flush_wr wr;
+	int rc;
 
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(q->conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(q->conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	flush_wr_init(slot, &wr, piece);
 	pmof_slot_post(slot, &wr.wr, 1);
 	pmof_post_end();

@@ -41,14 +41,11 @@ static int read_post_flag(struct pmof_req *req, unsigned int byte, u8 value)
 	struct pmof_queue *q = req->q;
 	struct pmof_slot *slot;
 	struct ib_rdma_wr wr;
+	int rc;
 
 	slot = pmof_slot_get(q, req);
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(q->conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(q->conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	*(u8 *)slot->msg.data = value;
 	pmof_slot_use_buf(slot, &slot->msg, 1);
 	pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_WRITE, flag.offset);

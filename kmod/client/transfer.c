@@ -127,14 +127,11 @@ static int transfer_bounced(struct pmof_req *req)
 	struct pmof_range all = { req->offset, pmof_req_bytes(req) };
 	struct pmof_queue *q = req->q;
 	struct pmof_slot *slot;
+	int rc;
 
 	slot = get ? pmof_slot_get(q, req) : get_filled_slot(req);
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(q->conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(q->conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	if (get) {
 		slot->keep = true;
 		req->kept = slot;
@@ -180,12 +177,8 @@ static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offse
 	int rc;
 
 	slot = pmof_slot_get(req->q, req);
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	rc = pmof_slot_use_pages(slot, pages, page_offset, piece->length, dir);
 	if (!rc) {
 		post_piece(slot, piece, window);
@@ -385,14 +378,11 @@ int pmof_transfer_atomic(struct pmof_req *req)
 	struct pmof_queue *q = req->q;
 	struct pmof_slot *slot;
 	struct ib_atomic_wr wr;
+	int rc;
 
 	slot = pmof_slot_get(q, req);
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	if (!pmof_post_begin(q->conn)) {
-		pmof_slot_put(slot);
-		return pmof_conn_gone_errno(q->conn);
-	}
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
 	slot->atomic = true;
 	pmof_slot_use_buf(slot, &slot->bounce, sizeof(u64));
 	atomic_wr_init(slot, &wr);
