@@ -7,9 +7,8 @@
 
 #include "log.h"
 
-static void *grow(void *array, uint32_t nr, size_t size)
+void *log_grow(void *array, uint32_t nr, size_t size)
 {
-	/* To the next power of two when @nr is one. */
 	if (nr & (nr - 1))
 		return array;
 	array = realloc(array, (nr ? 2 * (size_t)nr : 1) * size);
@@ -37,7 +36,7 @@ static int add_slot(struct log *log, const char *line)
 		s.type = SLOT_WORD;
 	else
 		return -1;
-	log->slot = grow(log->slot, log->nr_slots, sizeof(s));
+	log->slot = log_grow(log->slot, log->nr_slots, sizeof(s));
 	log->slot[log->nr_slots++] = s;
 	return 0;
 }
@@ -51,7 +50,7 @@ static int parse_covers(struct op *op, const char *text)
 
 		if (end == text)
 			return 0;
-		op->covers = grow(op->covers, op->nr_covers, sizeof(*op->covers));
+		op->covers = log_grow(op->covers, op->nr_covers, sizeof(*op->covers));
 		op->covers[op->nr_covers++] = n;
 		text = end;
 	}
@@ -100,7 +99,7 @@ static int add_op(struct log *log, const char *word, const char *rest)
 	if (sscanf(rest, "%" SCNu32 "%n", &number, &used) != 1 || number != log->nr_ops ||
 	    parse_op(&op, word, rest + used))
 		return -1;
-	log->op = grow(log->op, log->nr_ops, sizeof(op));
+	log->op = log_grow(log->op, log->nr_ops, sizeof(op));
 	log->op[log->nr_ops++] = op;
 	return 0;
 }
@@ -148,7 +147,7 @@ static int link_op(struct log *log, uint32_t number)
 	if (op->kind == OP_SEEN)
 		return 0;
 	op->index = s->nr_ops;
-	s->ops = grow(s->ops, s->nr_ops, sizeof(*s->ops));
+	s->ops = log_grow(s->ops, s->nr_ops, sizeof(*s->ops));
 	s->ops[s->nr_ops++] = number;
 	return 0;
 }

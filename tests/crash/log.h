@@ -22,6 +22,7 @@
 #define PMOF_CRASH_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LOG_MAGIC	"pmof-crash-log 1"
@@ -94,5 +95,11 @@ void log_free(struct log *log);
 
 /* The range that an operation names to the server. */
 void log_op_range(const struct log *log, const struct op *op, uint64_t *offset, uint64_t *length);
+
+/*
+ * An array of @nr elements of @size bytes, with room for one more: to the next
+ * power of two when @nr is one. Ends the program when there is no memory.
+ */
+void *log_grow(void *array, uint32_t nr, size_t size);
 
 #endif /* PMOF_CRASH_LOG_H */

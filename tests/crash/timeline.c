@@ -35,18 +35,8 @@ struct scan {
 	uint32_t nr_ticks, nr_requests;
 	int64_t current[MODEL_CPUS];	/* the request whose ranges a CPU is naming */
 	uint64_t offset[MODEL_CPUS];
-	uint64_t nr_records, fences;
+	uint64_t nr_records;
 };
-
-static void *grow(void *array, uint32_t nr, size_t size)
-{
-	if (nr & (nr - 1))
-		return array;
-	array = realloc(array, (nr ? 2 * (size_t)nr : 1) * size);
-	if (!array)
-		abort();
-	return array;
-}
 
 /* --- the client's marks --------------------------------------------------------- */
 
@@ -94,7 +84,7 @@ static int check_marks(const struct log *log)
 
 static void add_request(struct scan *s, const struct trace_rec *r, uint64_t pos)
 {
-	s->request = grow(s->request, s->nr_requests, sizeof(*s->request));
+	s->request = log_grow(s->request, s->nr_requests, sizeof(*s->request));
 	s->request[s->nr_requests] = (struct request){
 		.value = r->addr, .pos = pos, .reply_pos = LOG_NEVER,
 	};
@@ -108,7 +98,7 @@ static void add_range(struct scan *s, const struct trace_rec *r)
 	if (s->current[r->cpu] < 0)
 		return;
 	q = &s->request[s->current[r->cpu]];
-	q->range = grow(q->range, q->nr_ranges, sizeof(*q->range));
+	q->range = log_grow(q->range, q->nr_ranges, sizeof(*q->range));
 	q->range[q->nr_ranges++] = (struct named_range){
 		.offset = s->offset[r->cpu], .length = r->addr,
 	};
@@ -141,9 +131,6 @@ static void scan_mark(struct scan *s, const struct trace_rec *r, uint64_t pos)
 	case MARK_REPLY:
 		add_reply(s, r, pos);
 		break;
-	case MARK_FENCES:
-		s->fences = r->addr;
-		break;
 	}
 }
 
@@ -160,7 +147,7 @@ static int scan_server(struct scan *s, const struct trace *server)
 		s->current[i] = -1;
 	while ((rc = trace_next(&c, &r, &data)) > 0) {
 		if (r.type == TRACE_TIME) {
-			s->tick = grow(s->tick, s->nr_ticks, sizeof(*s->tick));
+			s->tick = log_grow(s->tick, s->nr_ticks, sizeof(*s->tick));
 			s->tick[s->nr_ticks++] = (struct tick){ c.pos - 1, r.addr };
 		} else if (r.type == TRACE_MARK) {
 			scan_mark(s, &r, c.pos - 1);
@@ -335,7 +322,6 @@ int timeline_make(struct timeline *t, struct log *log, const struct trace *serve
 	make_events(t, log);
 	t->nr_records = s.nr_records;
 	t->nr_requests = s.nr_requests;
-	t->fences_marked = s.fences;
 	scan_free(&s);
 	if (t->last <= t->first) {
 		fprintf(stderr, "the traces have no operation in common\n");

@@ -27,7 +27,6 @@ struct timeline {
 	uint64_t nr_records;
 	uint32_t nr_by_reply;	/* operations whose reply's mark was found */
 	uint64_t nr_requests;	/* marks of requests */
-	uint64_t fences_marked;	/* value of the last MARK_FENCES, 0 without one */
 };
 
 /*
