@@ -24,25 +24,25 @@ static void persist_init(struct pmof_slot *slot, struct pmof_send *send,
 	pmof_send_init(slot, send, PMOF_MSG_PERSIST, len);
 }
 
-static void post_behind(struct pmof_slot *slot, struct ib_send_wr *first, struct pmof_send *send)
+static void post_behind(struct pmof_slot *slot, struct pmof_chain *chain, struct pmof_send *send)
 {
 	/* [A1] Only WRITEs keep their place before a SEND; an atomic may still run. */
-	if (first->opcode != IB_WR_RDMA_WRITE)
+	if (chain->last->opcode != IB_WR_RDMA_WRITE)
 		send->wr.send_flags |= IB_SEND_FENCE;
-	first->next = &send->wr;
-	pmof_slot_post(slot, first, 2);
+	pmof_chain_add(chain, &send->wr);
+	pmof_slot_post(slot, chain->first, 2);
 }
 
-void pmof_assist_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
+void pmof_assist_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			      const struct pmof_range *range)
 {
 	struct pmof_send send;
 
 	persist_init(slot, &send, range);
-	post_behind(slot, first, &send);
+	post_behind(slot, chain, &send);
 }
 
-void pmof_assist_post_commit(struct pmof_slot *slot, struct ib_send_wr *first,
+void pmof_assist_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 			     const struct pmof_range *range)
 {
 	struct pmof_put put = pmof_req_commit(slot->req, range);
@@ -50,7 +50,7 @@ void pmof_assist_post_commit(struct pmof_slot *slot, struct ib_send_wr *first,
 
 	pmof_send_init(slot, &send, PMOF_MSG_COMMIT,
 		       pmof_put_commit(slot->msg.data, slot->tag, &put));
-	post_behind(slot, first, &send);
+	post_behind(slot, chain, &send);
 }
 
 static int assist_message(struct pmof_queue *q, const struct pmof_range *range)
@@ -92,7 +92,7 @@ int pmof_assist_persist(struct pmof_queue *q, const struct pmof_range *range)
 
 const struct pmof_persist_ops pmof_persist_assist = {
 	.method		= PMOF_METHOD_ASSIST,
-	.max_wr		= 2,
+	.extra_wr	= 1,
 	.post_durable	= pmof_assist_post_durable,
 	.post_commit	= pmof_assist_post_commit,
 	.persist	= pmof_assist_persist,

@@ -39,17 +39,17 @@ static void flush_wr_init(struct pmof_slot *slot, struct ib_flush_wr *wr,
 	wr->level = IB_FLUSH_RANGE;
 }
 
-static void flush_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
+static void flush_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			       const struct pmof_range *range)
 {
 	struct ib_flush_wr flush;
 
 	flush_wr_init(slot, &flush, range);
 	/* [L1] Only WRITEs keep their place before it by themselves; an atomic may still run. */
-	if (first->opcode != IB_WR_RDMA_WRITE)
+	if (chain->last->opcode != IB_WR_RDMA_WRITE)
 		flush.wr.send_flags |= IB_SEND_FENCE;
-	first->next = &flush.wr;
-	pmof_slot_post(slot, first, 1);
+	pmof_chain_add(chain, &flush.wr);
+	pmof_slot_post(slot, chain->first, 1);
 }
 
 /* {g, PF} ; FLUSH ; {g, PF, VF}. */
@@ -93,23 +93,23 @@ static void commit_tail_init(struct pmof_slot *slot, struct commit_tail *t)
 }
 
 /* [C5] The whole object in one piece: one chain, one wait. */
-static void flush_post_commit(struct pmof_slot *slot, struct ib_send_wr *first,
+static void flush_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 			      const struct pmof_range *range)
 {
 	struct ib_flush_wr flush;
 	struct commit_tail tail;
 
 	if (range->length != pmof_req_bytes(slot->req)) {
-		flush_post_durable(slot, first, range);
+		flush_post_durable(slot, chain, range);
 		return;
 	}
 	flush_wr_init(slot, &flush, range);
 	commit_tail_init(slot, &tail);
-	first->next = &flush.wr;
+	pmof_chain_add(chain, &flush.wr);
 	/* [C2] The data are durable before PF is set. */
 	flush.wr.next = &tail.pf.wr;
 	slot->req->committed = true;
-	pmof_slot_post(slot, first, 1);
+	pmof_slot_post(slot, chain->first, 1);
 }
 
 /* The data of several pieces first, then the flags. */
@@ -193,7 +193,7 @@ static int flush_persist(struct pmof_queue *q, const struct pmof_range *range)
 
 const struct pmof_persist_ops pmof_persist_flush = {
 	.method		= PMOF_METHOD_FLUSH,
-	.max_wr		= 5,
+	.extra_wr	= 4,
 	.each_piece	= true,
 	.posts		= flush_posts,
 	.post_durable	= flush_post_durable,

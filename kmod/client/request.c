@@ -190,8 +190,19 @@ int pmof_req_issue(struct pmof_req *req)
 	return contract_errno(req, rc);
 }
 
-/* Any context. */
-void pmof_req_slot_done(struct pmof_req *req, int status)
+/* One of its slots is about to be posted. */
+void pmof_req_posting(struct pmof_req *req, struct ib_send_wr *first)
+{
+	if (req->fence) {
+		first->send_flags |= IB_SEND_FENCE;
+		req->fence = false;
+	}
+	req->posted = true;
+	atomic_inc(&req->pending);
+}
+
+/* The other end of pmof_req_posting().  Any context. */
+void pmof_req_piece_done(struct pmof_req *req, int status)
 {
 	if (status)
 		cmpxchg(&req->status, 0, status);
