@@ -186,6 +186,8 @@ SERVER_STAT(puts, PMOF_SRV_PUTS);
 SERVER_STAT(commits, PMOF_SRV_COMMITS);
 SERVER_STAT(prepares, PMOF_SRV_PREPARES);
 SERVER_STAT(revalidates, PMOF_SRV_REVALIDATES);
+SERVER_STAT(zeroes, PMOF_SRV_ZEROES);
+SERVER_STAT(bytes_zeroed, PMOF_SRV_BYTES_ZEROED);
 SERVER_STAT(device_flushes, PMOF_SRV_DEVICE_FLUSHES);
 SERVER_STAT(batch_1, PMOF_SRV_BATCH_1);
 SERVER_STAT(batch_2, PMOF_SRV_BATCH_2);
@@ -234,6 +236,8 @@ static struct attribute *server_stat_attrs[] = {
 	&server_stat_commits.attr.attr,
 	&server_stat_prepares.attr.attr,
 	&server_stat_revalidates.attr.attr,
+	&server_stat_zeroes.attr.attr,
+	&server_stat_bytes_zeroed.attr.attr,
 	&server_stat_device_flushes.attr.attr,
 	&server_stat_batch_1.attr.attr,
 	&server_stat_batch_2.attr.attr,
