@@ -53,6 +53,10 @@ enum pmof_client_stat {
 	PMOF_STAT_VALID_GETS,	/* gets with PMOF_F_VALID, counted in gets too */
 	PMOF_STAT_BYTES_PUT,
 	PMOF_STAT_BYTES_GOT,
+	PMOF_STAT_BLOCK_READS,	/* requests of the block device, their bytes counted above */
+	PMOF_STAT_BLOCK_WRITES,
+	PMOF_STAT_BLOCK_ZEROES,	/* DISCARD and WRITE_ZEROES */
+	PMOF_STAT_BLOCK_FLUSHES,
 	PMOF_STAT_ERRORS,
 	PMOF_STAT_MAX
 };
@@ -74,6 +78,7 @@ enum pmof_state {
 static_assert(sizeof(struct pmof_wire_put) <= PMOF_SLOT_MSG_SIZE, "any message fits");
 static_assert(PMOF_MAX_OBJECTS * sizeof(u64) <= PMOF_BOUNCE_SIZE, "any reply's words fit");
 
+struct pmof_blk;
 struct pmof_conn;
 struct pmof_persist_ops;
 struct pmof_req;
@@ -118,6 +123,7 @@ struct pmof_slot {
 	 */
 	void (*done)(struct pmof_slot *slot, int status);
 	struct pmof_req *req;	/* operation; NULL: not posted for one */
+	struct request *rq;	/* the block device's; such a slot has no bounce buffer */
 	u16 tag;
 	bool keep;		/* the issuer frees the slot, not slot_finish() */
 	bool atomic;		/* the old value lies in the bounce buffer */
@@ -275,6 +281,7 @@ struct pmof_conn {
 	struct pmof_admin admin;
 	struct pmof_queue *queues;
 	unsigned int nr_queues;		/* that have been allocated */
+	unsigned int nr_shared;		/* the first: character and block; the rest: polled block */
 	struct pmof_login_reply login;
 	struct pmof_layout layout;
 	struct pmof_segment_desc *seg;
@@ -283,6 +290,7 @@ struct pmof_conn {
 	struct pmof_dirty dirty;
 	struct mutex auto_lock;		/* who replaces auto_table */
 	struct pmof_auto_table __rcu *auto_table;
+	struct pmof_blk *blk;		/* the block device, or NULL */
 	struct pmof_stats __percpu *stats;
 };
 
@@ -466,6 +474,7 @@ const struct pmof_persist_ops *pmof_persist_ops(unsigned int method);
 const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn);
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn);
 struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q);
+bool pmof_persist_others_dirty(const struct pmof_queue *q);
 int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
 
@@ -485,7 +494,7 @@ static inline s64 pmof_queue_put_seq(struct pmof_queue *q)
 	return atomic64_read(&q->put_seq);
 }
 
-static inline bool pmof_queue_dirty(struct pmof_queue *q)
+static inline bool pmof_queue_dirty(const struct pmof_queue *q)
 {
 	return atomic64_read(&q->put_seq) != atomic64_read(&q->clean_seq);
 }

@@ -78,6 +78,24 @@ struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q)
 	return q;
 }
 
+/*
+ * A WRITE that has completed on another queue may still be in the server's HCA,
+ * and would land on what the server's CPU has stored meanwhile: an older put on
+ * a newer one.  It does not land on a later WRITE, so then the data go by that;
+ * or such a queue gets a READ first.  (Of an object's commit there is none:
+ * PREPARE has waited for all.)
+ */
+bool pmof_persist_others_dirty(const struct pmof_queue *q)
+{
+	const struct pmof_conn *conn = q->conn;
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_queues; i++)
+		if (&conn->queues[i] != q && pmof_queue_dirty(&conn->queues[i]))
+			return true;
+	return false;
+}
+
 /* [P1] Everything posted up to @seq has left the server's HCA. */
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq)
 {

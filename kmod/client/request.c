@@ -104,10 +104,10 @@ u64 pmof_req_bytes(const struct pmof_req *req)
 	return req->length - (req->flags & PMOF_F_COMMIT ? PMOF_TRAILER_SIZE : 0);
 }
 
-/* [P4] An operation stays on one queue: this CPU's. */
+/* [P4] An operation stays on one queue: this CPU's.  Polled ones are the block device's. */
 struct pmof_queue *pmof_req_queue(struct pmof_conn *conn)
 {
-	return &conn->queues[raw_smp_processor_id() % conn->nr_queues];
+	return &conn->queues[raw_smp_processor_id() % conn->nr_shared];
 }
 
 void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
