@@ -17,9 +17,12 @@ static int __init pmof_client_init(void)
 	rc = pmof_chardev_init();
 	if (rc)
 		goto unregister_char_class;
-	rc = pmof_conn_init();
+	rc = pmof_async_init();
 	if (rc)
 		goto exit_chardev;
+	rc = pmof_conn_init();
+	if (rc)
+		goto exit_async;
 	rc = pmof_control_init();
 	if (rc)
 		goto exit_conn;
@@ -27,6 +30,8 @@ static int __init pmof_client_init(void)
 
 exit_conn:
 	pmof_conn_exit();
+exit_async:
+	pmof_async_exit();
 exit_chardev:
 	pmof_chardev_exit();
 unregister_char_class:
@@ -41,6 +46,7 @@ static void __exit pmof_client_exit(void)
 {
 	pmof_control_exit();
 	pmof_conn_exit();
+	pmof_async_exit();
 	pmof_chardev_exit();
 	class_unregister(&pmof_char_class);
 	class_unregister(&pmof_class);

@@ -81,6 +81,17 @@ void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq)
 		;
 }
 
+/* Whether any queue but @except is dirty. */
+bool pmof_persist_dirty(struct pmof_conn *conn, const struct pmof_queue *except)
+{
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_queues; i++)
+		if (&conn->queues[i] != except && pmof_queue_dirty(&conn->queues[i]))
+			return true;
+	return false;
+}
+
 static int flush_queue(struct pmof_queue *q, struct pmof_req *req)
 {
 	struct pmof_slot *slot = pmof_slot_get(q, req);
@@ -113,6 +124,8 @@ int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *e
 	unsigned int i;
 	int rc = 0, waited;
 
+	if (!pmof_persist_dirty(conn, except))
+		return 0;
 	pmof_req_begin(&req, &conn->queues[0]);
 	for (i = 0; i < conn->nr_queues && !rc; i++)
 		if (&conn->queues[i] != except && pmof_queue_dirty(&conn->queues[i]))

@@ -195,6 +195,7 @@ const struct pmof_persist_ops pmof_persist_flush = {
 	.method		= PMOF_METHOD_FLUSH,
 	.extra_wr	= 4,
 	.each_piece	= true,
+	.commit_posted	= true,
 	.posts		= flush_posts,
 	.post_durable	= flush_post_durable,
 	.post_commit	= flush_post_commit,

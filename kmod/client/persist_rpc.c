@@ -16,13 +16,7 @@
  */
 static bool others_dirty(const struct pmof_queue *q)
 {
-	struct pmof_conn *conn = q->conn;
-	unsigned int i;
-
-	for (i = 0; i < conn->nr_queues; i++)
-		if (&conn->queues[i] != q && pmof_queue_dirty(&conn->queues[i]))
-			return true;
-	return false;
+	return pmof_persist_dirty(q->conn, q);
 }
 
 /* Whether @chain is one WRITE that is all of @range and fits a message. */
