@@ -60,6 +60,11 @@ $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 
+# io_uring's: with the library inside, the VMs need not have it.
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring)
+$(RING_PROGRAMS): VM_LIBS := -l:liburing.a
+$(RING_PROGRAMS): tests/vm/ring.h
+
 # Benchmarks, which run there too.
 $(TEST_BUILD)/bench/kalia: tests/bench/kalia.c tests/vm/vm.h tests/build.mk
 	@mkdir -p $(@D)
