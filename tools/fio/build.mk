@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The fio engine. Not part of `all`: it is compiled against the headers of the fio
-# that is installed, which have to be fetched. Included by the top Makefile, behind
+# The fio engine. Not part of `all` and `install`: it is compiled against the headers
+# of the fio that is installed, which have to be fetched. Included by the top Makefile, behind
 # tools/build.mk.
 
 FIO_ENGINE := $(USER_BUILD)/fio-pmof.so
@@ -27,6 +27,11 @@ $(FIO_ENGINE): $(FIO_ENGINE_OBJ)
 
 fio-engine: $(FIO_ENGINE) ## build fio-pmof.so, the fio engine for /dev/pmofcN, for the fio that is installed
 
+install-fio-engine: $(FIO_ENGINE) $(FIO_ENGINE_MAN) ## install it, and its man page
+	$(Q)install -d $(DESTDIR)$(LIBDIR)/pmof $(DESTDIR)$(PREFIX)/share/man/man1
+	$(Q)install -m 755 $(FIO_ENGINE) $(DESTDIR)$(LIBDIR)/pmof/
+	$(Q)install -m 644 $(FIO_ENGINE_MAN) $(DESTDIR)$(PREFIX)/share/man/man1/
+
 -include $(FIO_ENGINE_OBJ:.o=.d)
 
-.PHONY: fio-engine
+.PHONY: fio-engine install-fio-engine

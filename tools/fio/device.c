@@ -69,7 +69,9 @@ static int open_checked(struct thread_data *td, const struct fio_file *f, struct
 
 	if (fd < 0) {
 		err = errno;
-		td_verror(td, err, "open");
+		log_err("fio-pmof: cannot open %s: %s\n", f->file_name, strerror(err));
+		/* At ENOENT fio would make a file of that name. */
+		td_verror(td, err == ENOENT ? ENODEV : err, "open");
 		return -1;
 	}
 	err = get_info(f, fd, info);

@@ -61,8 +61,8 @@ struct engine {
 	struct io_uring ring;
 	bool ring_up;
 	struct slot *slots;	/* iodepth of them */
-	struct io_u **events;	/* what the last getevents found */
-	struct io_u **queued;	/* and what is not yet submitted */
+	unsigned int *events;	/* what the last getevents found: numbers of slots */
+	unsigned int *queued;	/* what is not yet submitted */
 	unsigned int nr_queued;
 
 	unsigned int nr_puts;	/* completed since a PERSIST was due */

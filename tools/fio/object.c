@@ -28,7 +28,7 @@ static int check_verify(struct thread_data *td)
 	const struct thread_options *o = &td->o;
 
 	if (!td_write(td) || o->verify_only)
-		return refuse(td, "verify needs what the same job has committed: let it write, too");
+		return refuse(td, "a job can verify what it has committed itself: let it write");
 	if (o->min_bs[DDIR_WRITE] != o->max_bs[DDIR_WRITE] ||
 	    o->ba[DDIR_WRITE] != o->min_bs[DDIR_WRITE])
 		return refuse(td, "verify needs blocks of one size, aligned to it");
@@ -49,9 +49,9 @@ static int check(struct thread_data *td)
 		return 0;
 	if (o->min_bs[DDIR_WRITE] < PMOF_OBJECT_MIN || o->min_bs[DDIR_WRITE] % 8 ||
 	    o->ba[DDIR_WRITE] % 8 || o->bs_unaligned || td->files[0]->file_offset % 8)
-		return refuse(td, "an object has 16 bytes or more: bs, blockalign and offset are multiples of 8");
+		return refuse(td, "bs is 16 or more; bs, blockalign and offset are multiples of 8");
 	if (o->norandommap && o->iodepth > 1 && !o->serialize_overlap)
-		return refuse(td, "norandommap may write a block twice at once: add serialize_overlap=1");
+		return refuse(td, "with norandommap, add serialize_overlap=1: one write of a block at a time");
 	return 0;
 }
 

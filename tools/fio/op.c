@@ -124,25 +124,29 @@ bool op_next(struct thread_data *td, struct slot *slot, uint64_t old)
 	return persist_due(td, io_u);
 }
 
+static const struct {
+	unsigned int error;
+	const char *meaning;
+} meanings[] = {
+	{ EOPNOTSUPP, "not offered there: hipri needs poll queues (pmof connect --poll-queues)" },
+	{ EAGAIN, "the object is not committed, or was rewritten while it was read" },
+	{ ESTALE, "another job prepares the same object: give each a range of its own" },
+	{ EILSEQ, "the object is committed, but not with the generation that this job gave it" },
+	{ EIO, "the connection was lost (sysfs: state)" },
+	{ ENODEV, "the device was disconnected" },
+};
+
 /**
  * op_error - what the errno of an io_u means here; for fio to print and to free
  */
 char *op_error(struct io_u *io_u)
 {
-	switch (io_u->error) {
-	case EOPNOTSUPP:
-		return strdup("pmof: the device does not take this from io_uring: an older module, hipri without poll queues (pmof connect --poll-queues), or fixedbufs");
-	case EAGAIN:
-		return strdup("pmof: the object is not committed, or was rewritten while it was read");
-	case ESTALE:
-		return strdup("pmof: another job has prepared the object meanwhile: give each a range of its own");
-	case EILSEQ:
-		return strdup("pmof: the object is committed, but not with the generation that this job has given it");
-	case EIO:
-		return strdup("pmof: the connection was lost (sysfs: state)");
-	case ENODEV:
-		return strdup("pmof: the device was disconnected");
-	default:
-		return strdup("pmof: see ERRORS in pmof(4)");
-	}
+	const char *meaning = "see ERRORS in pmof(4)";
+	char *text;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(meanings); i++)
+		if (io_u->error == meanings[i].error)
+			meaning = meanings[i].meaning;
+	return asprintf(&text, "pmof: %s", meaning) < 0 ? NULL : text;
 }

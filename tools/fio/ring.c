@@ -121,24 +121,26 @@ enum fio_q_status ring_queue(struct thread_data *td, struct io_u *io_u)
 	slot->stage = first_stage(td, io_u);
 	if (!push(td, slot))
 		return FIO_Q_BUSY;
-	e->queued[e->nr_queued++] = io_u;
+	e->queued[e->nr_queued++] = io_u->index;
 	return FIO_Q_QUEUED;
 }
 
 static void mark_issued(struct thread_data *td, struct engine *e)
 {
+	bool timed = fio_fill_issue_time(td);
 	struct timespec now;
-	unsigned int i;
+	struct io_u *io_u;
 
 	io_u_mark_submit(td, e->nr_queued);
-	if (fio_fill_issue_time(td)) {
+	if (timed)
 		fio_gettime(&now, NULL);
-		for (i = 0; i < e->nr_queued; i++) {
-			e->queued[i]->issue_time = now;
-			io_u_queued(td, e->queued[i]);
-		}
+	while (e->nr_queued) {
+		io_u = e->slots[e->queued[--e->nr_queued]].io_u;
+		if (!timed)
+			continue;
+		io_u->issue_time = now;
+		io_u_queued(td, io_u);
 	}
-	e->nr_queued = 0;
 }
 
 /* submit - all that was pushed; waits for @wait completions.  0 or a negative errno. */
@@ -193,7 +195,7 @@ static bool completed(struct thread_data *td, struct slot *slot, const struct io
 }
 
 /* What has completed, at most @max; operations with another stage go on. */
-static unsigned int reap(struct thread_data *td, struct io_u **events, unsigned int max)
+static unsigned int reap(struct thread_data *td, unsigned int *events, unsigned int max)
 {
 	struct engine *e = td->io_ops_data;
 	struct io_uring_cqe *cqe;
@@ -205,7 +207,7 @@ static unsigned int reap(struct thread_data *td, struct io_u **events, unsigned 
 			break;
 		slot = io_uring_cqe_get_data(cqe);
 		if (completed(td, slot, cqe))
-			events[nr++] = slot->io_u;
+			events[nr++] = slot->io_u->index;
 		seen++;
 	}
 	io_uring_cq_advance(&e->ring, seen);
@@ -244,5 +246,5 @@ struct io_u *ring_event(struct thread_data *td, int event)
 {
 	struct engine *e = td->io_ops_data;
 
-	return e->events[event];
+	return e->slots[e->events[event]].io_u;
 }
