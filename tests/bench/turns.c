@@ -61,12 +61,11 @@ static void print(const struct way *way, int round, uint64_t turn, uint64_t took
 
 static void turn(struct way *way, int round)
 {
-	static uint64_t number;
-	uint64_t start, wall, took = 0;
+	uint64_t start, wall, number, took = 0;
 	int i, rc;
 
-	number++;
 	wall = turns_now();
+	number = wall / 1000;
 	if (marks)
 		crash_mark(INSN_MARK_BEGIN, number);
 	for (i = 0; i < each; i++) {
