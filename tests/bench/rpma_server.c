@@ -35,7 +35,8 @@ struct client {
 
 static void die(const char *what, int rc)
 {
-	fprintf(stderr, "rpma_server: %s: %s\n", what, rc < -1000 ? rpma_err_2str(rc) : strerror(-rc));
+	fprintf(stderr, "rpma_server: %s: %s\n", what,
+		rc <= RPMA_E_UNKNOWN ? rpma_err_2str(rc) : strerror(-rc));
 	exit(1);
 }
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define WAYS_MAX	16
-#define WAYS_BUF	(1U << 20)	/* bytes of the largest operation */
+#define WAYS_BUF	0x100000U	/* bytes of the largest operation */
 #define WAYS_SPAN	(64ULL << 20)	/* operations go to the first so many bytes */
 
 struct way;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The floor: /dev/pmof-floor runs one RDMA READ or WRITE for each ioctl and says how long it took. */
+/* The floor: /dev/pmof-floor does one RDMA READ or WRITE a call, and says how long it took. */
 #ifndef PMOF_FLOOR_H
 #define PMOF_FLOOR_H
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define FLOOR_MAX	(1U << 20)	/* bytes of one request */
+#define FLOOR_MAX	0x100000U	/* bytes of one request */
 
 enum floor_op {
 	FLOOR_READ,

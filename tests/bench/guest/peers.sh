@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=dash disable=SC2034,SC2086,SC2154 # variables of lib.sh; no spaces in words
+# shellcheck shell=dash disable=SC2012,SC2015,SC2034,SC2086,SC2154,SC2254 # variables of lib.sh; no spaces in words
 #
 # For the scripts of tests/bench: the contestants, at the server and at the client.
 
@@ -94,7 +94,8 @@ add_block() {
 	set_attr "$_q/scheduler" none
 	mkdir -p /dev/bench
 	ln -sf "$2" "/dev/bench/$1"
-	enter "$1" "$2" "${5:--}" "$(cat "/sys/class/block/${2#/dev/}/dev") $3 bytes, cache: $(cat "$_q/write_cache"), fua: $(cat "$_q/fua"), queues: $(ls "/sys/class/block/${2#/dev/}/mq" | wc -l)"
+	_b=/sys/class/block/${2#/dev/}
+	enter "$1" "$2" "${5:--}" "$(cat "$_b/dev"), $3 bytes, $(cat "$_q/write_cache"), $(cat "$_q/logical_block_size")-byte blocks, $(ls "$_b/mq" | wc -l) queue(s)"
 }
 
 # add_pmof NAME BYTES OPTIONS
