@@ -9,7 +9,6 @@
 #include <linux/mutex.h>
 #include <linux/percpu-refcount.h>
 #include <linux/sbitmap.h>
-#include <linux/scatterlist.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -24,8 +23,10 @@
 #include "stats.h"
 
 #define PMOF_BOUNCE_SIZE	4096	/* up to this an operation is copied, above it pinned */
-#define PMOF_SLOT_PAGES		32	/* pages of one RDMA work request */
-#define PMOF_SLOT_WR		3	/* work requests of one slot, without a method's own */
+#define PMOF_SLOT_SGE		256	/* pages of a slot's data, if no two are neighbours */
+#define PMOF_SLOT_WR		8	/* work requests that carry them */
+#define PMOF_WR_SGE		32	/* SGEs of one of them, at most */
+#define PMOF_VALID_WR		2	/* besides, for a get with PMOF_F_VALID */
 #define PMOF_WINDOW_PAGES	2048	/* pages that one operation pins at a time */
 #define PMOF_IO_TIMEOUT_MS	30000	/* an operation that takes longer ends the connection */
 #define PMOF_CM_TIMEOUT_MS	15000	/* each step of connecting */
@@ -87,15 +88,36 @@ struct pmof_cm {
 	u16 depth;		/* granted */
 };
 
+/* Work requests that are posted together, linked in their order. */
+struct pmof_chain {
+	struct ib_send_wr *first;
+	struct ib_send_wr *last;
+};
+
+static inline void pmof_chain_add(struct pmof_chain *chain, struct ib_send_wr *wr)
+{
+	if (chain->first)
+		chain->last->next = wr;
+	else
+		chain->first = wr;
+	chain->last = wr;
+}
+
 /**
  * struct pmof_slot - what one RDMA request of an operation needs, reserved as a whole
  *
- * Belongs to the sbitmap, to the thread that got it, or to the HCA: from the
- * post until slot_finish().  Memory lives as long as the connection object.
+ * Belongs to the sbitmap (or, of the block device's, to its request), to the
+ * thread that got it, or to the HCA: from the post until slot_finish().  Memory
+ * lives as long as the connection object.
  */
 struct pmof_slot {
 	struct pmof_queue *q;
-	struct pmof_req *req;
+	/*
+	 * The HCA is done with it: the last call for what it was posted for.  @status:
+	 * 0 or a negative errno.  Any context.
+	 */
+	void (*done)(struct pmof_slot *slot, int status);
+	struct pmof_req *req;	/* operation; NULL: not posted for one */
 	u16 tag;
 	bool keep;		/* the issuer frees the slot, not slot_finish() */
 	bool atomic;		/* the old value lies in the bounce buffer */
@@ -112,11 +134,10 @@ struct pmof_slot {
 	struct pmof_buf bounce;
 	struct pmof_buf msg;
 	struct pmof_buf trailers;
-	enum dma_data_direction sg_dir;
-	int sg_nents;		/* 0: nothing mapped */
-	int nr_sge;
-	struct scatterlist sg[PMOF_SLOT_PAGES];
-	struct ib_sge sge[PMOF_SLOT_PAGES];
+	enum dma_data_direction dir;	/* of what is mapped */
+	u16 nr_mapped;		/* of @sge: mapped for this request */
+	u16 nr_sge;
+	struct ib_sge sge[PMOF_SLOT_SGE];
 };
 
 #define PMOF_SLOT_REPLY	0	/* bit: a reply, or the teardown, has still to account for it */
@@ -127,7 +148,10 @@ struct pmof_queue {
 	u16 depth;
 	struct pmof_cm cm;
 	struct pmof_qp qp;
-	struct sbitmap_queue tags;
+	u16 nr_char;		/* slots of the character device, from the first; then the block device's */
+	u16 write_sge;		/* SGEs of one slot's WRITEs, and of its READs */
+	u16 read_sge;
+	struct sbitmap_queue tags;	/* of the first @nr_char slots */
 	atomic_t wait_index;	/* of the tags' wait queues */
 	struct pmof_slot *slots;
 	struct pmof_buf sink;	/* READs that only order things land here */
@@ -157,17 +181,30 @@ struct pmof_admin {
 	u16 tag;
 };
 
+/* dirty.c: one bit for a chunk of the namespace; all NULL: nobody asks. */
+struct pmof_dirty {
+	unsigned long *marked;	/* completed puts that are not durable */
+	unsigned long nr;	/* bits */
+	u8 shift;		/* log2 of a chunk's bytes, at least 12 */
+	struct mutex lock;	/* from take to end; protects all below */
+	unsigned long *taken;
+	unsigned long next;	/* where pmof_dirty_next() goes on, and ends */
+	unsigned long end;
+};
+
 /**
  * struct pmof_persist_ops - a persist method
  * @method: enum pmof_method
- * @max_wr: work requests that it posts with one slot
+ * @extra_wr: work requests that it posts with one slot, besides the data's
  * @each_piece: what makes a put durable is posted with each piece, not once
  *	behind all pieces of a window
+ * @by_range: @persist makes the server work through the range it is given
  * @posts: whether this end can use it; NULL: always
  * @pick: the method for a put of @bytes; NULL: this one
- * @post_durable: posts @first (built for @slot, not linked: the put's last
- *	WRITE, or the atomic) and behind it on the same queue, as one chain, what
- *	makes @range durable.  It may send the WRITE's data in another way
+ * @persister: the method whose @persist it uses; NULL: this one
+ * @post_durable: posts @chain (built for @slot: the put's last WRITEs, or the
+ *	atomic) and behind it on the same queue, in the same post, what makes
+ *	@range durable.  It may send the WRITE's data in another way
  * @post_commit: the same for the last of an object's data; may set PF and VF
  *	too, and req->committed
  * @finish_commit: sets PF and VF where post_commit has not; what is posted may
@@ -177,13 +214,15 @@ struct pmof_admin {
  */
 struct pmof_persist_ops {
 	enum pmof_method method;
-	unsigned int max_wr;
+	unsigned int extra_wr;
 	bool each_piece;
+	bool by_range;
 	bool (*posts)(const struct pmof_conn *conn);
 	const struct pmof_persist_ops *(*pick)(struct pmof_conn *conn, u64 bytes);
-	void (*post_durable)(struct pmof_slot *slot, struct ib_send_wr *first,
+	const struct pmof_persist_ops *(*persister)(const struct pmof_conn *conn);
+	void (*post_durable)(struct pmof_slot *slot, struct pmof_chain *chain,
 			     const struct pmof_range *range);
-	void (*post_commit)(struct pmof_slot *slot, struct ib_send_wr *first,
+	void (*post_commit)(struct pmof_slot *slot, struct pmof_chain *chain,
 			    const struct pmof_range *range);
 	int (*finish_commit)(struct pmof_req *req);
 	int (*persist)(struct pmof_queue *q, const struct pmof_range *range);
@@ -241,6 +280,7 @@ struct pmof_conn {
 	struct pmof_segment_desc *seg;
 	u32 usable;			/* persist methods, bit n is enum pmof_method n */
 	const struct pmof_persist_ops *persist;	/* chosen at connect */
+	struct pmof_dirty dirty;
 	struct mutex auto_lock;		/* who replaces auto_table */
 	struct pmof_auto_table __rcu *auto_table;
 	struct pmof_stats __percpu *stats;
@@ -347,11 +387,15 @@ void pmof_slot_unmap_all(struct pmof_queue *q);
 void pmof_slot_free_all(struct pmof_queue *q);
 struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req);
 void pmof_slot_put(struct pmof_slot *slot);
+void pmof_slot_reset(struct pmof_slot *slot);
 void pmof_slot_use_buf(struct pmof_slot *slot, struct pmof_buf *b, u32 len);
-int pmof_slot_use_pages(struct pmof_slot *slot, struct page **pages, u32 first_offset, u32 len,
-			enum dma_data_direction dir);
+void pmof_slot_map_begin(struct pmof_slot *slot, enum dma_data_direction dir);
+int pmof_slot_map(struct pmof_slot *slot, struct page *page, u32 offset, u32 len);
+int pmof_slot_map_pages(struct pmof_slot *slot, struct page **pages, u32 first_offset, u32 len);
+void pmof_slot_unmap(struct pmof_slot *slot);
 void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events);
 void pmof_slot_event(struct pmof_slot *slot);
+void pmof_req_slot_done(struct pmof_slot *slot, int status);
 struct pmof_slot *pmof_slot_take_reply(struct pmof_queue *q, u16 tag);
 
 /* message.c */
@@ -382,7 +426,8 @@ u64 pmof_req_bytes(const struct pmof_req *req);
 int pmof_req_issue(struct pmof_req *req);
 int pmof_req_wait(struct pmof_req *req);
 int pmof_req_finish(struct pmof_req *req);
-void pmof_req_slot_done(struct pmof_req *req, int status);
+void pmof_req_posting(struct pmof_req *req, struct ib_send_wr *first);
+void pmof_req_piece_done(struct pmof_req *req, int status);
 int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req);
 struct pmof_queue *pmof_req_queue(struct pmof_conn *conn);
 
@@ -396,8 +441,12 @@ int pmof_transfer_atomic(struct pmof_req *req);
 void pmof_transfer_unpin(struct pmof_req *req);
 void pmof_transfer_end(struct pmof_req *req);
 int pmof_transfer_deliver(struct pmof_req *req);
+
+/* rdma.c */
 void pmof_rdma_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, enum ib_wr_opcode opcode,
 		       u64 offset);
+void pmof_rdma_build(struct pmof_slot *slot, struct ib_rdma_wr wr[PMOF_SLOT_WR],
+		     struct pmof_chain *chain, enum ib_wr_opcode opcode, u64 offset);
 
 /* object.c */
 static inline bool pmof_req_is_object(const struct pmof_req *req)
@@ -407,17 +456,28 @@ static inline bool pmof_req_is_object(const struct pmof_req *req)
 
 int pmof_objects_issue(struct pmof_req *req);
 void pmof_objects_done(struct pmof_slot *slot);
-void pmof_valid_post(struct pmof_slot *slot, struct ib_rdma_wr *data);
+void pmof_valid_post(struct pmof_slot *slot, const struct pmof_chain *data);
 int pmof_valid_get(struct pmof_req *req);
 int pmof_trailers_done(struct pmof_slot *slot);
 
 /* persist.c */
 const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn);
 const struct pmof_persist_ops *pmof_persist_ops(unsigned int method);
+const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn);
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn);
 struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q);
 int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
+
+/*
+ * [P1] The mark is set after the post: whoever samples it and then posts a READ
+ * posts it behind our work request; and before our issuer can return, so that
+ * a PERSIST called after that sees it.
+ */
+static inline void pmof_queue_mark_dirty(struct pmof_queue *q)
+{
+	atomic64_inc(&q->put_seq);
+}
 
 /* To be read before the post of what will clean. */
 static inline s64 pmof_queue_put_seq(struct pmof_queue *q)
@@ -442,14 +502,23 @@ static inline struct pmof_put pmof_req_commit(const struct pmof_req *req,
 	};
 }
 
+/* dirty.c */
+int pmof_dirty_init(struct pmof_conn *conn);
+void pmof_dirty_free(struct pmof_conn *conn);
+bool pmof_dirty_worth(const struct pmof_conn *conn, u64 length);
+void pmof_dirty_mark(struct pmof_conn *conn, u64 offset, u64 length);
+int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range);
+bool pmof_dirty_next(struct pmof_conn *conn, u64 most, struct pmof_range *run);
+void pmof_dirty_end(struct pmof_conn *conn, int rc);
+
 /* persist_read.c */
 void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct ib_sge *sge,
 			  u64 offset);
 
 /* persist_assist.c: also where rpc does not fit */
-void pmof_assist_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
+void pmof_assist_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			      const struct pmof_range *range);
-void pmof_assist_post_commit(struct pmof_slot *slot, struct ib_send_wr *first,
+void pmof_assist_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 			     const struct pmof_range *range);
 int pmof_assist_persist(struct pmof_queue *q, const struct pmof_range *range);
 

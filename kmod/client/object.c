@@ -102,24 +102,24 @@ static int read_fence(const struct pmof_slot *slot)
 /**
  * pmof_valid_post - post a get of a whole object with PMOF_F_VALID as one chain
  * @slot: the caller is inside pmof_post_begin()
- * @data: the READ of the object
+ * @data: the READs of the object
  *
  * [C7] Trailer, data, trailer: who rewrites the object prepares it first, which
  * changes the generation, and so data of two generations never lie between
  * equal trailers.  The fences are needed: READs of one queue may be executed
  * side by side at the responder, and PCIe reads pass each other.
  */
-void pmof_valid_post(struct pmof_slot *slot, struct ib_rdma_wr *data)
+void pmof_valid_post(struct pmof_slot *slot, const struct pmof_chain *data)
 {
 	struct ib_rdma_wr before, after;
 	struct ib_sge sge[2];
 
 	trailer_wr_init(slot, &before, &sge[0], 0);
 	trailer_wr_init(slot, &after, &sge[1], 1);
-	data->wr.send_flags |= read_fence(slot);
+	data->first->send_flags |= read_fence(slot);
 	after.wr.send_flags |= read_fence(slot);
-	before.wr.next = &data->wr;
-	data->wr.next = &after.wr;
+	before.wr.next = data->first;
+	data->last->next = &after.wr;
 	slot->nr_trailers = 2;
 	pmof_buf_for_dev(&slot->trailers, slot->q->qp.dev, 2 * PMOF_TRAILER_SIZE);
 	pmof_slot_post(slot, &before.wr, 1);

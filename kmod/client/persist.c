@@ -48,16 +48,22 @@ const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn)
 	return conn->usable ? pmof_persist_ops(ilog2(conn->usable)) : NULL;
 }
 
+/* The method that does PERSIST. */
+const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn)
+{
+	return conn->persist->persister ? conn->persist->persister(conn) : conn->persist;
+}
+
 /* Work requests that a slot posts at most. */
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn)
 {
-	unsigned int most = PMOF_SLOT_WR;
+	unsigned int most = PMOF_VALID_WR;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(methods); i++)
 		if (conn->usable & BIT(methods[i]->method))
-			most = max(most, methods[i]->max_wr);
-	return most;
+			most = max(most, methods[i]->extra_wr);
+	return PMOF_SLOT_WR + most;
 }
 
 /* A message best goes on a dirty queue: that one then needs no READ. */

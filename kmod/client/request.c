@@ -190,8 +190,19 @@ int pmof_req_issue(struct pmof_req *req)
 	return contract_errno(req, rc);
 }
 
-/* Any context. */
-void pmof_req_slot_done(struct pmof_req *req, int status)
+/* One of its slots is about to be posted. */
+void pmof_req_posting(struct pmof_req *req, struct ib_send_wr *first)
+{
+	if (req->fence) {
+		first->send_flags |= IB_SEND_FENCE;
+		req->fence = false;
+	}
+	req->posted = true;
+	atomic_inc(&req->pending);
+}
+
+/* The other end of pmof_req_posting().  Any context. */
+void pmof_req_piece_done(struct pmof_req *req, int status)
 {
 	if (status)
 		cmpxchg(&req->status, 0, status);
@@ -255,6 +266,15 @@ static void account(struct pmof_req *req)
 	}
 }
 
+/* What has completed and is not durable, for a later PERSIST to find. */
+static void mark_dirty(struct pmof_req *req)
+{
+	if ((req->opcode != PMOF_OP_PUT && !is_atomic(req)) || !req->length ||
+	    (req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)))
+		return;
+	pmof_dirty_mark(req->q->conn, req->offset, req->length);
+}
+
 /*
  * Waits for an issued operation and delivers a bounced get.  Returns its status.
  * The leader of a group is finished before the others of it.
@@ -274,6 +294,8 @@ int pmof_req_finish(struct pmof_req *req)
 		rc = READ_ONCE(req->leader->status);
 	if (!rc && req->opcode == PMOF_OP_REVALIDATE && !req->old)
 		rc = -EAGAIN;
+	if (!rc)
+		mark_dirty(req);
 	if (!rc)
 		account(req);
 	return contract_errno(req, rc);

@@ -7,47 +7,21 @@
 
 #include "client.h"
 
-/* Points a work request at @offset of the namespace. */
-void pmof_rdma_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, enum ib_wr_opcode opcode,
-		       u64 offset)
-{
-	struct pmof_conn *conn = slot->q->conn;
-	u64 in_segment = offset & ((1ULL << conn->layout.shift) - 1);
-	const struct pmof_segment_desc *seg;
-
-	seg = &conn->seg[pmof_layout_index(&conn->layout, offset)];
-	memset(wr, 0, sizeof(*wr));
-	wr->wr.opcode = opcode;
-	wr->wr.sg_list = slot->sge;
-	wr->wr.num_sge = slot->nr_sge;
-	wr->remote_addr = seg->addr + in_segment;
-	wr->rkey = seg->rkey;
-}
-
-/*
- * [P1] The mark is set after the post: whoever samples it and then posts a READ
- * posts it behind our work request; and before our issuer can return, so that
- * a PERSIST called after that sees it.
- */
-static void mark_dirty(struct pmof_queue *q)
-{
-	atomic64_inc(&q->put_seq);
-}
-
 static void post_read(struct pmof_slot *slot, const struct pmof_range *piece)
 {
+	struct ib_rdma_wr wr[PMOF_SLOT_WR];
 	struct pmof_req *req = slot->req;
-	struct ib_rdma_wr wr;
+	struct pmof_chain chain;
 
-	pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_READ, piece->offset);
+	pmof_rdma_build(slot, wr, &chain, IB_WR_RDMA_READ, piece->offset);
 	if ((req->flags & PMOF_F_VALID) && piece->length == req->length)
-		pmof_valid_post(slot, &wr);
+		pmof_valid_post(slot, &chain);
 	else
-		pmof_slot_post(slot, &wr.wr, 1);
+		pmof_slot_post(slot, chain.first, 1);
 }
 
 /* A piece of a durable put: the last one of @window, or NULL if there follow more. */
-static void post_durable(struct pmof_slot *slot, struct ib_send_wr *wr,
+static void post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			 const struct pmof_range *piece, const struct pmof_range *window)
 {
 	struct pmof_req *req = slot->req;
@@ -61,12 +35,12 @@ static void post_durable(struct pmof_slot *slot, struct ib_send_wr *wr,
 	 * the marks say that these pieces may still be in the server's HCA.
 	 */
 	if (!range) {
-		pmof_slot_post(slot, wr, 1);
-		mark_dirty(req->q);
+		pmof_slot_post(slot, chain->first, 1);
+		pmof_queue_mark_dirty(req->q);
 	} else if ((req->flags & PMOF_F_COMMIT) && range->offset + range->length == end) {
-		ops->post_commit(slot, wr, range);
+		ops->post_commit(slot, chain, range);
 	} else {
-		ops->post_durable(slot, wr, range);
+		ops->post_durable(slot, chain, range);
 	}
 }
 
@@ -77,20 +51,20 @@ static void post_durable(struct pmof_slot *slot, struct ib_send_wr *wr,
 static void post_piece(struct pmof_slot *slot, const struct pmof_range *piece,
 		       const struct pmof_range *window)
 {
+	struct ib_rdma_wr wr[PMOF_SLOT_WR];
 	struct pmof_req *req = slot->req;
-	struct pmof_queue *q = req->q;
-	struct ib_rdma_wr wr;
+	struct pmof_chain chain;
 
 	if (req->opcode == PMOF_OP_GET) {
 		post_read(slot, piece);
 		return;
 	}
-	pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_WRITE, piece->offset);
+	pmof_rdma_build(slot, wr, &chain, IB_WR_RDMA_WRITE, piece->offset);
 	if (req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)) {
-		post_durable(slot, &wr.wr, piece, window);
+		post_durable(slot, &chain, piece, window);
 	} else {
-		pmof_slot_post(slot, &wr.wr, 1);
-		mark_dirty(q);
+		pmof_slot_post(slot, chain.first, 1);
+		pmof_queue_mark_dirty(req->q);
 	}
 }
 
@@ -179,7 +153,8 @@ static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offse
 	slot = pmof_slot_get(req->q, req);
 	if (!pmof_slot_begin(slot, &rc))
 		return rc;
-	rc = pmof_slot_use_pages(slot, pages, page_offset, piece->length, dir);
+	pmof_slot_map_begin(slot, dir);
+	rc = pmof_slot_map_pages(slot, pages, page_offset, piece->length);
 	if (!rc) {
 		post_piece(slot, piece, window);
 	} else {
@@ -190,12 +165,10 @@ static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offse
 	return rc;
 }
 
-/* Pages that one work request may name. */
+/* Pages that one slot may name. */
 static u32 max_pages(const struct pmof_req *req)
 {
-	const struct pmof_qp *qp = &req->q->qp;
-
-	return req->opcode == PMOF_OP_GET ? qp->max_read_sge : qp->max_send_sge;
+	return req->opcode == PMOF_OP_GET ? req->q->read_sge : req->q->write_sge;
 }
 
 /* Posts the pinned window: @bytes from @done bytes into the request. */
@@ -330,7 +303,7 @@ static bool is_bounced(const struct pmof_req *req)
 	       !(req->pipelined && req->opcode == PMOF_OP_GET);
 }
 
-/* Whether pmof_transfer() will move it with one work request. */
+/* Whether pmof_transfer() will move it with one slot. */
 bool pmof_transfer_one_piece(const struct pmof_req *req)
 {
 	u64 room = (u64)max_pages(req) * PAGE_SIZE - offset_in_page(req->addr);
@@ -376,6 +349,7 @@ int pmof_transfer_atomic(struct pmof_req *req)
 {
 	struct pmof_range word = { req->offset, sizeof(u64) };
 	struct pmof_queue *q = req->q;
+	struct pmof_chain chain = { };
 	struct pmof_slot *slot;
 	struct ib_atomic_wr wr;
 	int rc;
@@ -386,11 +360,12 @@ int pmof_transfer_atomic(struct pmof_req *req)
 	slot->atomic = true;
 	pmof_slot_use_buf(slot, &slot->bounce, sizeof(u64));
 	atomic_wr_init(slot, &wr);
+	pmof_chain_add(&chain, &wr.wr);
 	if (req->flags & PMOF_F_PERSIST) {
-		req->persist->post_durable(slot, &wr.wr, &word);
+		req->persist->post_durable(slot, &chain, &word);
 	} else {
-		pmof_slot_post(slot, &wr.wr, 1);
-		mark_dirty(q);
+		pmof_slot_post(slot, chain.first, 1);
+		pmof_queue_mark_dirty(q);
 	}
 	pmof_post_end();
 	return 0;
