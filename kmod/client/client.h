@@ -187,14 +187,27 @@ struct pmof_admin {
 	u16 tag;
 };
 
+/* dirty.c: one bit for a chunk of the namespace; all NULL: nobody asks. */
+struct pmof_dirty {
+	unsigned long *marked;	/* completed puts that are not durable */
+	unsigned long nr;	/* bits */
+	u8 shift;		/* log2 of a chunk's bytes, at least 12 */
+	struct mutex lock;	/* from take to end; protects all below */
+	unsigned long *taken;
+	unsigned long next;	/* where pmof_dirty_next() goes on, and ends */
+	unsigned long end;
+};
+
 /**
  * struct pmof_persist_ops - a persist method
  * @method: enum pmof_method
  * @extra_wr: work requests that it posts with one slot, besides the data's
  * @each_piece: what makes a put durable is posted with each piece, not once
  *	behind all pieces of a window
+ * @by_range: @persist makes the server work through the range it is given
  * @posts: whether this end can use it; NULL: always
  * @pick: the method for a put of @bytes; NULL: this one
+ * @persister: the method whose @persist it uses; NULL: this one
  * @post_durable: posts @chain (built for @slot: the put's last WRITEs, or the
  *	atomic) and behind it on the same queue, in the same post, what makes
  *	@range durable.  It may send the WRITE's data in another way
@@ -209,8 +222,10 @@ struct pmof_persist_ops {
 	enum pmof_method method;
 	unsigned int extra_wr;
 	bool each_piece;
+	bool by_range;
 	bool (*posts)(const struct pmof_conn *conn);
 	const struct pmof_persist_ops *(*pick)(struct pmof_conn *conn, u64 bytes);
+	const struct pmof_persist_ops *(*persister)(const struct pmof_conn *conn);
 	void (*post_durable)(struct pmof_slot *slot, struct pmof_chain *chain,
 			     const struct pmof_range *range);
 	void (*post_commit)(struct pmof_slot *slot, struct pmof_chain *chain,
@@ -272,6 +287,7 @@ struct pmof_conn {
 	struct pmof_segment_desc *seg;
 	u32 usable;			/* persist methods, bit n is enum pmof_method n */
 	const struct pmof_persist_ops *persist;	/* chosen at connect */
+	struct pmof_dirty dirty;
 	struct mutex auto_lock;		/* who replaces auto_table */
 	struct pmof_auto_table __rcu *auto_table;
 	struct pmof_blk *blk;		/* the block device, or NULL */
@@ -455,6 +471,7 @@ int pmof_trailers_done(struct pmof_slot *slot);
 /* persist.c */
 const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn);
 const struct pmof_persist_ops *pmof_persist_ops(unsigned int method);
+const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn);
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn);
 struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q);
 bool pmof_persist_others_dirty(const struct pmof_queue *q);
@@ -493,6 +510,15 @@ static inline struct pmof_put pmof_req_commit(const struct pmof_req *req,
 		.generation	= req->operand,
 	};
 }
+
+/* dirty.c */
+int pmof_dirty_init(struct pmof_conn *conn);
+void pmof_dirty_free(struct pmof_conn *conn);
+bool pmof_dirty_worth(const struct pmof_conn *conn, u64 length);
+void pmof_dirty_mark(struct pmof_conn *conn, u64 offset, u64 length);
+int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range);
+bool pmof_dirty_next(struct pmof_conn *conn, u64 most, struct pmof_range *run);
+void pmof_dirty_end(struct pmof_conn *conn, int rc);
 
 /* persist_read.c */
 void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct ib_sge *sge,

@@ -143,6 +143,7 @@ static void conn_release(struct device *dev)
 	free_percpu(conn->stats);
 	pmof_auto_free(conn);
 	pmof_blk_free(conn);
+	pmof_dirty_free(conn);
 	if (conn->instance >= 0)
 		ida_free(&instance_ida, conn->instance);
 	if (conn->net)
@@ -162,6 +163,7 @@ static int conn_init_fields(struct pmof_conn *conn, const struct pmof_options *o
 	generate_random_uuid(conn->uuid);
 	spin_lock_init(&conn->state_lock);
 	mutex_init(&conn->auto_lock);
+	mutex_init(&conn->dirty.lock);
 	INIT_LIST_HEAD(&conn->entry);
 	INIT_WORK(&conn->teardown, teardown_work);
 	INIT_WORK(&conn->remove, remove_work);
@@ -260,6 +262,8 @@ static int conn_open(struct pmof_conn *conn, const char **why)
 				      conn->login.segment_size);
 	if (!rc)
 		rc = pmof_admin_segments(conn);
+	if (!rc)
+		rc = pmof_dirty_init(conn);
 	if (!rc)
 		rc = conn_open_queues(conn);
 	return rc ?: pmof_blk_alloc(conn);

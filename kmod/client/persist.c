@@ -48,6 +48,12 @@ const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn)
 	return conn->usable ? pmof_persist_ops(ilog2(conn->usable)) : NULL;
 }
 
+/* The method that does PERSIST. */
+const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn)
+{
+	return conn->persist->persister ? conn->persist->persister(conn) : conn->persist;
+}
+
 /* Work requests that a slot posts at most. */
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn)
 {

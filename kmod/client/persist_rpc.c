@@ -66,6 +66,7 @@ static void rpc_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 const struct pmof_persist_ops pmof_persist_rpc = {
 	.method		= PMOF_METHOD_RPC,
 	.extra_wr	= 1,
+	.by_range	= true,
 	.post_durable	= rpc_post_durable,
 	.post_commit	= rpc_post_commit,
 	.persist	= pmof_assist_persist,
