@@ -21,7 +21,7 @@ static void queue_cmd_work(struct request *rq, work_func_t fn)
 	queue_work(pmof_blk_wq, &cmd->work);
 }
 
-/* [B3] The writes that have completed are marked; persist() makes what is marked durable. */
+/* [B3] The writes that it covers have completed, so they are marked: as PERSIST of all. */
 static void flush_work_fn(struct work_struct *work)
 {
 	struct request *rq = work_rq(work);
