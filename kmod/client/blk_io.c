@@ -155,8 +155,8 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 		return BLK_STS_IOERR;
 	if (unlikely(!pmof_post_begin(conn)))
 		return BLK_STS_IOERR;
-	trace_pmof_block(conn->instance, q->id, rq->tag, req_op(rq), blk_rq_pos(rq),
-			 blk_rq_bytes(rq));
+	trace_pmof_block(conn->instance, q->id, rq->tag, (__force u32)req_op(rq),
+			 blk_rq_pos(rq), blk_rq_bytes(rq));
 	cmd->working = false;
 	if (!start(q, rq, &status))
 		pmof_conn_leave(conn);
