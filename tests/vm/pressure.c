@@ -119,7 +119,7 @@ static void verify_file(const char *dir, int file, uint64_t pages)
 			if (!memcmp(expected, chunk + k * PAGE, PAGE))
 				continue;
 			fprintf(stderr, "pressure: page %llu of %s is wrong\n",
-				(unsigned long long)(i + k), kinds[file]);
+				(unsigned long long)i + k, kinds[file]);
 			exit(1);
 		}
 	}
