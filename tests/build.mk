@@ -53,12 +53,17 @@ OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
 $(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 
 # The hostile clients speak the wire protocol by themselves.
-HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put)
+HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero)
 $(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
+
+# io_uring's: with the library inside, the VMs need not have it.
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring)
+$(RING_PROGRAMS): VM_LIBS := -l:liburing.a
+$(RING_PROGRAMS): tests/vm/ring.h
 
 include tests/bench/build.mk
 

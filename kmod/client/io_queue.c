@@ -69,6 +69,17 @@ static int queue_create_qp(struct pmof_queue *q)
 	return pmof_qp_post_all_rx(&q->qp);
 }
 
+/*
+ * Slots of the character device.  A polled queue has a few too: for the READs
+ * that clean its dirty mark.
+ */
+static u16 char_share(const struct pmof_queue *q)
+{
+	if (!q->conn->opt.block)
+		return q->depth;
+	return q->id <= q->conn->nr_shared ? q->depth / 2 : max(q->depth / 8, 1);
+}
+
 /* Connects I/O queue @id.  On error pmof_conn_teardown() frees what was made. */
 int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 {
@@ -79,6 +90,7 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	q->depth = queue_depth(conn, pmof_persist_max_wr(conn));
 	atomic64_set(&q->put_seq, 0);
 	atomic64_set(&q->clean_seq, 0);
+	pmof_watchdog_init(q);
 	rc = pmof_cm_resolve(&q->cm, conn);
 	if (rc)
 		return rc;
@@ -93,7 +105,7 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	if (rc)
 		return rc;
 	q->depth = q->cm.depth;
-	q->nr_char = q->depth;
+	q->nr_char = char_share(q);
 	return pmof_slot_alloc_all(q);
 }
 
@@ -122,6 +134,7 @@ void pmof_queue_abort(struct pmof_queue *q)
 /* Teardown, phase two: io_ref is gone, so no slot is with the HCA. */
 void pmof_queue_close(struct pmof_queue *q)
 {
+	pmof_watchdog_stop(q);
 	pmof_slot_unmap_all(q);
 	pmof_qp_destroy(&q->qp);
 	if (q->sink.data)

@@ -6,6 +6,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "blk.h"
 #include "client.h"
 #include "compat.h"
 #include "trace.h"
@@ -13,23 +14,31 @@
 static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc);
 static void slot_error_done(struct ib_cq *cq, struct ib_wc *wc);
 
+/* What only an operation's slot needs. */
+static int slot_init_char(struct pmof_slot *slot, struct ib_device *dev)
+{
+	int rc = pmof_buf_init(&slot->bounce, dev, PMOF_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
+
+	if (rc)
+		return rc;
+	return pmof_buf_init(&slot->trailers, dev, 2 * PMOF_TRAILER_SIZE, DMA_FROM_DEVICE);
+}
+
 static int slot_init(struct pmof_slot *slot, struct pmof_queue *q, u16 tag)
 {
 	struct ib_device *dev = q->conn->ibdev;
+	bool block = tag >= q->nr_char;
 	int rc;
 
 	slot->q = q;
 	slot->tag = tag;
 	slot->cqe.done = slot_send_done;
 	slot->err_cqe.done = slot_error_done;
-	slot->done = pmof_req_slot_done;
-	rc = pmof_buf_init(&slot->bounce, dev, PMOF_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
-	if (rc)
-		return rc;
+	slot->done = block ? pmof_blk_slot_done : pmof_req_slot_done;
 	rc = pmof_buf_init(&slot->msg, dev, PMOF_SLOT_MSG_SIZE, DMA_TO_DEVICE);
-	if (rc)
+	if (rc || block)
 		return rc;
-	return pmof_buf_init(&slot->trailers, dev, 2 * PMOF_TRAILER_SIZE, DMA_FROM_DEVICE);
+	return slot_init_char(slot, dev);
 }
 
 static void slots_free(struct pmof_slot *slots, u16 nr, struct ib_device *dev)
@@ -130,7 +139,8 @@ void pmof_slot_reset(struct pmof_slot *slot)
  * @q: queue
  * @req: owner
  *
- * Return: the slot, or ERR_PTR(-EINTR) on a fatal signal.  Sleeps.
+ * Return: the slot, or ERR_PTR(-EINTR) on a fatal signal.  Sleeps; with req->nowait
+ * it does not, and returns ERR_PTR(-EAGAIN).
  */
 struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req)
 {
@@ -140,7 +150,7 @@ struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req)
 
 	tag = sbitmap_queue_get(&q->tags, &cpu);
 	if (tag < 0)
-		tag = tag_wait(q, &cpu);
+		tag = req->nowait ? -EAGAIN : tag_wait(q, &cpu);
 	if (tag < 0)
 		return ERR_PTR(tag);
 	slot = &q->slots[tag];
@@ -269,6 +279,7 @@ static void slot_finish(struct pmof_slot *slot)
 	struct pmof_conn *conn = q->conn;
 
 	pmof_slot_unmap(slot);
+	WRITE_ONCE(slot->watched, false);
 	if (slot->clean_to >= 0 && !slot->status)
 		pmof_queue_mark_clean(q, slot->clean_to);
 	trace_pmof_complete(conn->instance, q->id, slot->tag, slot->status);
@@ -390,6 +401,8 @@ void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events
 		smp_mb__before_atomic();
 		set_bit(PMOF_SLOT_REPLY, &slot->flags);
 	}
+	if (slot->req && slot->req->end)
+		pmof_watchdog_arm(slot);
 	chain_arm(slot, first);
 	if (unlikely(ib_post_send(slot->q->qp.ib, first, &bad)))
 		post_failed(slot, bad == first);
