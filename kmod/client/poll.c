@@ -21,7 +21,7 @@
  */
 #define AUTO_LIMIT_NS	20000
 
-/* Handles what has completed on a queue.  Any context that may be interrupted.  Returns how many. */
+/* Handles what has completed on a queue, and returns how many that was.  Not in hard irqs. */
 int pmof_queue_poll(struct pmof_queue *q)
 {
 	int n;

@@ -149,7 +149,10 @@ TEST_F(counters, atomics)
 	DURABLE(c, 1, 8);
 }
 
-/* Split and pipelined: still one round trip, one message, every line once. */
+/*
+ * However many work requests it takes, which depends on where its pages lie:
+ * one round trip, one message, every line once.
+ */
 TEST_F(counters, durable_put_of_a_mebibyte)
 {
 	struct counts c = take(self->instance);
@@ -157,7 +160,7 @@ TEST_F(counters, durable_put_of_a_mebibyte)
 
 	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 1 * MiB, PMOF_F_PERSIST));
 	writes = vm_stat(self->instance, names[WR_WRITE]) - c.v[WR_WRITE];
-	EXPECT_GE(writes, 8);
+	EXPECT_GE(writes, 1);
 	EXPECT_LE(writes, 40);
 	GREW(c, ROUND_TRIPS, 1);
 	GREW(c, WR_SEND, self->assist ? 1 : 0);
