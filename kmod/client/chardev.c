@@ -5,6 +5,7 @@
 #include <linux/splice.h>
 #include <linux/uio.h>
 
+#include "blk.h"
 #include "client.h"
 #include "compat.h"
 
@@ -15,9 +16,18 @@ static dev_t first_devt;
 static int chardev_open(struct inode *inode, struct file *file)
 {
 	/* The cdev's reference, which the open file holds, keeps the connection. */
-	file->private_data = container_of(inode->i_cdev, struct pmof_conn, cdev);
+	struct pmof_conn *conn = container_of(inode->i_cdev, struct pmof_conn, cdev);
+
+	file->private_data = conn;
 	/* Nothing here is cached, so O_DIRECT changes nothing; io_uring wants it for IOPOLL. */
 	file->f_mode |= FMODE_NOWAIT | FMODE_CAN_ODIRECT;
+	return file->f_mode & FMODE_WRITE ? pmof_blk_claim(conn) : 0;
+}
+
+static int chardev_file_release(struct inode *inode, struct file *file)
+{
+	if (file->f_mode & FMODE_WRITE)
+		pmof_blk_unclaim(file->private_data);
 	return 0;
 }
 
@@ -71,6 +81,7 @@ static int chardev_fsync(struct file *file, loff_t start, loff_t end, int datasy
 static const struct file_operations chardev_fops = {
 	.owner		= THIS_MODULE,
 	.open		= chardev_open,
+	.release	= chardev_file_release,
 	.llseek		= chardev_llseek,
 	.read_iter	= chardev_read_iter,
 	.write_iter	= chardev_write_iter,

@@ -133,10 +133,10 @@ u64 pmof_req_bytes(const struct pmof_req *req)
 	return req->length - (req->flags & PMOF_F_COMMIT ? PMOF_TRAILER_SIZE : 0);
 }
 
-/* [P4] An operation stays on one queue: this CPU's. */
+/* [P4] An operation stays on one queue: this CPU's.  Polled ones are the block device's. */
 struct pmof_queue *pmof_req_queue(struct pmof_conn *conn)
 {
-	return &conn->queues[raw_smp_processor_id() % conn->nr_queues];
+	return &conn->queues[raw_smp_processor_id() % conn->nr_shared];
 }
 
 void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
@@ -322,6 +322,15 @@ static void account(struct pmof_req *req)
 	}
 }
 
+/* What has completed and is not durable, for a later PERSIST to find. */
+static void mark_dirty(struct pmof_req *req)
+{
+	if ((req->opcode != PMOF_OP_PUT && !is_atomic(req)) || !req->length ||
+	    (req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)))
+		return;
+	pmof_dirty_mark(req->q->conn, req->offset, req->length);
+}
+
 /* An operation's result, from that of its slots; counts it. */
 static int req_result(struct pmof_req *req, int rc)
 {
@@ -330,6 +339,8 @@ static int req_result(struct pmof_req *req, int rc)
 		rc = READ_ONCE(req->leader->status);
 	if (!rc && req->opcode == PMOF_OP_REVALIDATE && !req->old)
 		rc = -EAGAIN;
+	if (!rc)
+		mark_dirty(req);
 	if (!rc)
 		account(req);
 	return contract_errno(req, rc);
