@@ -210,8 +210,8 @@ struct pmof_dirty {
  * @extra_wr: work requests that it posts with one slot, besides the data's
  * @each_piece: what makes a put durable is posted with each piece, not once
  *	behind all pieces of a window
- * @commit_posted: finish_commit has nothing to do for a commit of one piece
  * @by_range: @persist makes the server work through the range it is given
+ * @commit_posted: finish_commit has nothing to do for a commit of one piece
  * @posts: whether this end can use it; NULL: always
  * @pick: the method for a put of @bytes; NULL: this one
  * @persister: the method whose @persist it uses; NULL: this one
@@ -229,8 +229,8 @@ struct pmof_persist_ops {
 	enum pmof_method method;
 	unsigned int extra_wr;
 	bool each_piece;
-	bool commit_posted;
 	bool by_range;
+	bool commit_posted;
 	bool (*posts)(const struct pmof_conn *conn);
 	const struct pmof_persist_ops *(*pick)(struct pmof_conn *conn, u64 bytes);
 	const struct pmof_persist_ops *(*persister)(const struct pmof_conn *conn);
@@ -298,9 +298,9 @@ struct pmof_conn {
 	struct pmof_dirty dirty;
 	struct mutex auto_lock;		/* who replaces auto_table */
 	struct pmof_auto_table __rcu *auto_table;
+	struct pmof_blk *blk;		/* the block device, or NULL */
 	int poll_us;			/* how long a waiter spins; PMOF_POLL_AUTO */
 	u32 copy_max;			/* bytes; up to this a put or get is copied */
-	struct pmof_blk *blk;		/* the block device, or NULL */
 	struct pmof_stats __percpu *stats;
 };
 
@@ -547,6 +547,7 @@ const struct pmof_persist_ops *pmof_persist_ops(unsigned int method);
 const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn);
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn);
 struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q);
+bool pmof_persist_dirty(const struct pmof_conn *conn, const struct pmof_queue *except);
 bool pmof_persist_others_dirty(const struct pmof_queue *q);
 int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
