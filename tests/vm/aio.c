@@ -82,6 +82,8 @@ TEST_F(window, a_vector_is_one_operation)
 	GREW(c, ROUND_TRIPS, 1);
 	GREW(c, BYTES_PUT, 9001);
 	GREW(c, PERSISTS, 0);
+	/* What makes it durable, by whatever method. */
+	EXPECT_EQ(1, GROWN(c, WR_SEND) + GROWN(c, WR_READ) + GROWN(c, WR_FLUSH));
 	c = take(self->instance);
 	ASSERT_EQ(9001, preadv(self->fd, iov, 3, WINDOW_OFF + 5));
 	GREW(c, GETS, 1);
