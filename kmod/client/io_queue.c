@@ -28,10 +28,10 @@ static u16 queue_depth(struct pmof_conn *conn, unsigned int max_wr)
 	int depth = min((attrs->max_qp_wr - 1) / (int)max_wr,
 			(attrs->max_cqe - 2) / (int)(max_wr + 1));
 
-	return clamp(depth, 1, (int)conn->opt.depth);
+	return clamp(depth, PMOF_DEPTH_MIN, (int)conn->opt.depth);
 }
 
-static int queue_create_qp(struct pmof_queue *q)
+static int queue_try_qp(struct pmof_queue *q)
 {
 	struct pmof_conn *conn = q->conn;
 	struct pmof_qp_config cfg = {
@@ -39,19 +39,45 @@ static int queue_create_qp(struct pmof_queue *q)
 		.max_send_wr	= q->depth * pmof_persist_max_wr(conn),
 		.nr_rx		= q->depth,
 		.rx_size	= PMOF_IO_REPLY_SIZE,
-		.max_send_sge	= PMOF_SLOT_PAGES,
+		.max_send_sge	= PMOF_WR_SGE,
 		.poll_ctx	= IB_POLL_SOFTIRQ,
 		.comp_vector	= q->id,
 		.rx_done	= queue_rx_done,
 		.context	= q,
 	};
+
+	return pmof_qp_create(&q->qp, q->cm.id, &cfg);
+}
+
+/* A device's limits do not tell how many SGEs fit how many work requests: try. */
+static int queue_create_qp(struct pmof_queue *q)
+{
 	int rc;
 
-	rc = pmof_buf_init(&q->sink, conn->ibdev, PMOF_LINE_SIZE, DMA_FROM_DEVICE);
+	rc = pmof_buf_init(&q->sink, q->conn->ibdev, PMOF_LINE_SIZE, DMA_FROM_DEVICE);
 	if (rc)
 		return rc;
-	rc = pmof_qp_create(&q->qp, q->cm.id, &cfg);
-	return rc ?: pmof_qp_post_all_rx(&q->qp);
+	rc = queue_try_qp(q);
+	while ((rc == -ENOMEM || rc == -EINVAL) && q->depth > PMOF_DEPTH_MIN) {
+		q->depth = max(q->depth / 2, PMOF_DEPTH_MIN);
+		rc = queue_try_qp(q);
+	}
+	if (rc)
+		return rc;
+	q->write_sge = min_t(u32, PMOF_SLOT_SGE, PMOF_SLOT_WR * q->qp.max_send_sge);
+	q->read_sge = min_t(u32, PMOF_SLOT_SGE, PMOF_SLOT_WR * q->qp.max_read_sge);
+	return pmof_qp_post_all_rx(&q->qp);
+}
+
+/*
+ * Slots of the character device.  A polled queue has a few too: for the READs
+ * that clean its dirty mark.
+ */
+static u16 char_share(const struct pmof_queue *q)
+{
+	if (!q->conn->opt.block)
+		return q->depth;
+	return q->id <= q->conn->nr_shared ? q->depth / 2 : max(q->depth / 8, 1);
 }
 
 /* Connects I/O queue @id.  On error pmof_conn_teardown() frees what was made. */
@@ -64,6 +90,7 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	q->depth = queue_depth(conn, pmof_persist_max_wr(conn));
 	atomic64_set(&q->put_seq, 0);
 	atomic64_set(&q->clean_seq, 0);
+	pmof_watchdog_init(q);
 	rc = pmof_cm_resolve(&q->cm, conn);
 	if (rc)
 		return rc;
@@ -78,6 +105,7 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	if (rc)
 		return rc;
 	q->depth = q->cm.depth;
+	q->nr_char = char_share(q);
 	return pmof_slot_alloc_all(q);
 }
 
@@ -106,6 +134,7 @@ void pmof_queue_abort(struct pmof_queue *q)
 /* Teardown, phase two: io_ref is gone, so no slot is with the HCA. */
 void pmof_queue_close(struct pmof_queue *q)
 {
+	pmof_watchdog_stop(q);
 	pmof_slot_unmap_all(q);
 	pmof_qp_destroy(&q->qp);
 	if (q->sink.data)

@@ -53,6 +53,8 @@ int pmof_objects_issue(struct pmof_req *leader)
 	unsigned int i = 0;
 	int rc;
 
+	if (leader->nowait && pmof_persist_dirty(q->conn, q))
+		return -EAGAIN;
 	rc = pmof_persist_flush_queues(q->conn, q);
 	while (!rc && i < leader->group) {
 		unsigned int n = min_t(unsigned int, leader->group - i, PMOF_MAX_OBJECTS);
@@ -102,24 +104,24 @@ static int read_fence(const struct pmof_slot *slot)
 /**
  * pmof_valid_post - post a get of a whole object with PMOF_F_VALID as one chain
  * @slot: the caller is inside pmof_post_begin()
- * @data: the READ of the object
+ * @data: the READs of the object
  *
  * [C7] Trailer, data, trailer: who rewrites the object prepares it first, which
  * changes the generation, and so data of two generations never lie between
  * equal trailers.  The fences are needed: READs of one queue may be executed
  * side by side at the responder, and PCIe reads pass each other.
  */
-void pmof_valid_post(struct pmof_slot *slot, struct ib_rdma_wr *data)
+void pmof_valid_post(struct pmof_slot *slot, const struct pmof_chain *data)
 {
 	struct ib_rdma_wr before, after;
 	struct ib_sge sge[2];
 
 	trailer_wr_init(slot, &before, &sge[0], 0);
 	trailer_wr_init(slot, &after, &sge[1], 1);
-	data->wr.send_flags |= read_fence(slot);
+	data->first->send_flags |= read_fence(slot);
 	after.wr.send_flags |= read_fence(slot);
-	before.wr.next = &data->wr;
-	data->wr.next = &after.wr;
+	before.wr.next = data->first;
+	data->last->next = &after.wr;
 	slot->nr_trailers = 2;
 	pmof_buf_for_dev(&slot->trailers, slot->q->qp.dev, 2 * PMOF_TRAILER_SIZE);
 	pmof_slot_post(slot, &before.wr, 1);
@@ -190,5 +192,7 @@ static int valid_get_in_steps(struct pmof_req *req)
 /* Issues a get with PMOF_F_VALID; as pmof_transfer(), and -EAGAIN. */
 int pmof_valid_get(struct pmof_req *req)
 {
-	return pmof_transfer_one_piece(req) ? pmof_transfer(req) : valid_get_in_steps(req);
+	if (pmof_transfer_one_piece(req))
+		return pmof_transfer(req);
+	return req->nowait ? -EAGAIN : valid_get_in_steps(req);
 }

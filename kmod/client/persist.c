@@ -48,16 +48,22 @@ const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn)
 	return conn->usable ? pmof_persist_ops(ilog2(conn->usable)) : NULL;
 }
 
+/* The method that does PERSIST. */
+const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn)
+{
+	return conn->persist->persister ? conn->persist->persister(conn) : conn->persist;
+}
+
 /* Work requests that a slot posts at most. */
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn)
 {
-	unsigned int most = PMOF_SLOT_WR;
+	unsigned int most = PMOF_VALID_WR;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(methods); i++)
 		if (conn->usable & BIT(methods[i]->method))
-			most = max(most, methods[i]->max_wr);
-	return most;
+			most = max(most, methods[i]->extra_wr);
+	return PMOF_SLOT_WR + most;
 }
 
 /* A message best goes on a dirty queue: that one then needs no READ. */
@@ -70,6 +76,30 @@ struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q)
 		if (pmof_queue_dirty(&conn->queues[i]))
 			return &conn->queues[i];
 	return q;
+}
+
+/* Whether any queue but @except is dirty. */
+bool pmof_persist_dirty(const struct pmof_conn *conn,
+			const struct pmof_queue *except)
+{
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_queues; i++)
+		if (&conn->queues[i] != except && pmof_queue_dirty(&conn->queues[i]))
+			return true;
+	return false;
+}
+
+/*
+ * A WRITE that has completed on another queue may still be in the server's HCA,
+ * and would land on what the server's CPU has stored meanwhile: an older put on
+ * a newer one.  It does not land on a later WRITE, so then the data go by that;
+ * or such a queue gets a READ first.  (Of an object's commit there is none:
+ * PREPARE has waited for all.)
+ */
+bool pmof_persist_others_dirty(const struct pmof_queue *q)
+{
+	return pmof_persist_dirty(q->conn, q);
 }
 
 /* [P1] Everything posted up to @seq has left the server's HCA. */
@@ -113,6 +143,8 @@ int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *e
 	unsigned int i;
 	int rc = 0, waited;
 
+	if (!pmof_persist_dirty(conn, except))
+		return 0;
 	pmof_req_begin(&req, &conn->queues[0]);
 	for (i = 0; i < conn->nr_queues && !rc; i++)
 		if (&conn->queues[i] != except && pmof_queue_dirty(&conn->queues[i]))

@@ -39,17 +39,17 @@ static void flush_wr_init(struct pmof_slot *slot, struct ib_flush_wr *wr,
 	wr->level = IB_FLUSH_RANGE;
 }
 
-static void flush_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
+static void flush_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			       const struct pmof_range *range)
 {
 	struct ib_flush_wr flush;
 
 	flush_wr_init(slot, &flush, range);
 	/* [L1] Only WRITEs keep their place before it by themselves; an atomic may still run. */
-	if (first->opcode != IB_WR_RDMA_WRITE)
+	if (chain->last->opcode != IB_WR_RDMA_WRITE)
 		flush.wr.send_flags |= IB_SEND_FENCE;
-	first->next = &flush.wr;
-	pmof_slot_post(slot, first, 1);
+	pmof_chain_add(chain, &flush.wr);
+	pmof_slot_post(slot, chain->first, 1);
 }
 
 /* {g, PF} ; FLUSH ; {g, PF, VF}. */
@@ -93,23 +93,23 @@ static void commit_tail_init(struct pmof_slot *slot, struct commit_tail *t)
 }
 
 /* [C5] The whole object in one piece: one chain, one wait. */
-static void flush_post_commit(struct pmof_slot *slot, struct ib_send_wr *first,
+static void flush_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 			      const struct pmof_range *range)
 {
 	struct ib_flush_wr flush;
 	struct commit_tail tail;
 
 	if (range->length != pmof_req_bytes(slot->req)) {
-		flush_post_durable(slot, first, range);
+		flush_post_durable(slot, chain, range);
 		return;
 	}
 	flush_wr_init(slot, &flush, range);
 	commit_tail_init(slot, &tail);
-	first->next = &flush.wr;
+	pmof_chain_add(chain, &flush.wr);
 	/* [C2] The data are durable before PF is set. */
 	flush.wr.next = &tail.pf.wr;
 	slot->req->committed = true;
-	pmof_slot_post(slot, first, 1);
+	pmof_slot_post(slot, chain->first, 1);
 }
 
 /* The data of several pieces first, then the flags. */
@@ -176,25 +176,48 @@ static int flush_range(struct pmof_queue *q, struct pmof_req *req, const struct 
  * what has left the server's HCA (a READ or a message cleans them), which is
  * less than durable here.
  */
+static int flush_queues(struct pmof_req *req, const struct pmof_range *range)
+{
+	struct pmof_queue *q = req->q;
+	struct pmof_conn *conn = q->conn;
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < conn->nr_queues && !rc; i++)
+		if (&conn->queues[i] == q || pmof_queue_put_seq(&conn->queues[i]))
+			rc = flush_range(&conn->queues[i], req, range);
+	return rc;
+}
+
 static int flush_persist(struct pmof_queue *q, const struct pmof_range *range)
 {
 	struct pmof_req req = { .opcode = PMOF_OP_PERSIST };
 	struct pmof_conn *conn = q->conn;
-	unsigned int i;
-	int rc = 0, waited;
+	bool marked = pmof_dirty_worth(conn, range->length);
+	struct pmof_range run;
+	int rc, waited;
 
+	rc = marked ? pmof_dirty_take(conn, range) : 0;
+	if (rc)
+		return rc;
 	pmof_req_begin(&req, q);
-	for (i = 0; i < conn->nr_queues && !rc; i++)
-		if (&conn->queues[i] == q || pmof_queue_put_seq(&conn->queues[i]))
-			rc = flush_range(&conn->queues[i], &req, range);
+	if (!marked)
+		rc = flush_queues(&req, range);
+	while (marked && !rc && pmof_dirty_next(conn, FLUSH_MAX_BYTES, &run))
+		rc = flush_queues(&req, &run);
 	waited = pmof_req_wait(&req);
-	return rc ?: waited;
+	rc = rc ?: waited;
+	if (marked)
+		pmof_dirty_end(conn, rc);
+	return rc;
 }
 
 const struct pmof_persist_ops pmof_persist_flush = {
 	.method		= PMOF_METHOD_FLUSH,
-	.max_wr		= 5,
+	.extra_wr	= 4,
 	.each_piece	= true,
+	.by_range	= true,
+	.commit_posted	= true,
 	.posts		= flush_posts,
 	.post_durable	= flush_post_durable,
 	.post_commit	= flush_post_commit,

@@ -21,7 +21,7 @@ void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct 
 	wr->wr.num_sge = 1;
 }
 
-static void read_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
+static void read_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			      const struct pmof_range *range)
 {
 	struct ib_rdma_wr wr;
@@ -30,8 +30,8 @@ static void read_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
 	pmof_persist_read_wr(slot, &wr, &sge, range->offset + range->length - 1);
 	slot->clean_to = pmof_queue_put_seq(slot->q);
 	/* [D1] Behind the WRITE on its queue; its completion implies the WRITE's [D3]. */
-	first->next = &wr.wr;
-	pmof_slot_post(slot, first, 1);
+	pmof_chain_add(chain, &wr.wr);
+	pmof_slot_post(slot, chain->first, 1);
 }
 
 /* Durably writes one flag byte of the request's trailer. */
@@ -39,6 +39,7 @@ static int read_post_flag(struct pmof_req *req, unsigned int byte, u8 value)
 {
 	struct pmof_range flag = { pmof_object_trailer(req->offset, req->length) + byte, 1 };
 	struct pmof_queue *q = req->q;
+	struct pmof_chain chain = { };
 	struct pmof_slot *slot;
 	struct ib_rdma_wr wr;
 	int rc;
@@ -49,7 +50,8 @@ static int read_post_flag(struct pmof_req *req, unsigned int byte, u8 value)
 	*(u8 *)slot->msg.data = value;
 	pmof_slot_use_buf(slot, &slot->msg, 1);
 	pmof_rdma_wr_init(slot, &wr, IB_WR_RDMA_WRITE, flag.offset);
-	read_post_durable(slot, &wr.wr, &flag);
+	pmof_chain_add(&chain, &wr.wr);
+	read_post_durable(slot, &chain, &flag);
 	pmof_post_end();
 	return 0;
 }
@@ -85,7 +87,7 @@ static int read_persist(struct pmof_queue *q, const struct pmof_range *range)
 
 const struct pmof_persist_ops pmof_persist_read = {
 	.method		= PMOF_METHOD_READ,
-	.max_wr		= 2,
+	.extra_wr	= 1,
 	.post_durable	= read_post_durable,
 	.post_commit	= read_post_durable,
 	.finish_commit	= read_finish_commit,

@@ -8,32 +8,16 @@
  */
 #include "client.h"
 
-/*
- * A WRITE that has completed on another queue may still be in the server's HCA,
- * and would land on what the server's CPU has copied meanwhile: an older put on
- * a newer one.  It does not land on a later WRITE, so then the data go by that.
- * (Of an object's commit there is none: PREPARE has waited for all.)
- */
-static bool others_dirty(const struct pmof_queue *q)
-{
-	struct pmof_conn *conn = q->conn;
-	unsigned int i;
-
-	for (i = 0; i < conn->nr_queues; i++)
-		if (&conn->queues[i] != q && pmof_queue_dirty(&conn->queues[i]))
-			return true;
-	return false;
-}
-
-/* Whether the one WRITE @first is all of @range and fits a message. */
-static bool rpc_fits(struct pmof_slot *slot, const struct ib_send_wr *first,
+/* Whether @chain is one WRITE that is all of @range and fits a message. */
+static bool rpc_fits(struct pmof_slot *slot, const struct pmof_chain *chain,
 		     const struct pmof_range *range)
 {
+	const struct ib_send_wr *first = chain->first;
 	const struct pmof_queue *q = slot->q;
 	u64 bytes = 0;
 	int i;
 
-	if (first->opcode != IB_WR_RDMA_WRITE || range->length > q->conn->login.max_inline)
+	if (chain->last != first || first->opcode != IB_WR_RDMA_WRITE || range->length > q->conn->login.max_inline)
 		return false;
 	/* One SGE is the header's. */
 	if (first->num_sge >= PMOF_SEND_SGE || first->num_sge >= q->qp.max_send_sge)
@@ -55,32 +39,34 @@ static void rpc_post(struct pmof_slot *slot, const struct ib_send_wr *first,
 	pmof_slot_post(slot, &send.wr, 2);
 }
 
-static void rpc_post_durable(struct pmof_slot *slot, struct ib_send_wr *first,
+static void rpc_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			     const struct pmof_range *range)
 {
 	struct pmof_put put = { .range = *range };
 
-	if (rpc_fits(slot, first, range) && !others_dirty(slot->q))
-		rpc_post(slot, first, &put);
+	/* Or else the server's CPU could copy under a WRITE that is still to land. */
+	if (rpc_fits(slot, chain, range) && !pmof_persist_others_dirty(slot->q))
+		rpc_post(slot, chain->first, &put);
 	else
-		pmof_assist_post_durable(slot, first, range);
+		pmof_assist_post_durable(slot, chain, range);
 }
 
-static void rpc_post_commit(struct pmof_slot *slot, struct ib_send_wr *first,
+static void rpc_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 			    const struct pmof_range *range)
 {
 	struct pmof_put put = pmof_req_commit(slot->req, range);
 
 	/* The message's range is the object: all of it, not its last window. */
-	if (range->offset == slot->req->offset && rpc_fits(slot, first, range))
-		rpc_post(slot, first, &put);
+	if (range->offset == slot->req->offset && rpc_fits(slot, chain, range))
+		rpc_post(slot, chain->first, &put);
 	else
-		pmof_assist_post_commit(slot, first, range);
+		pmof_assist_post_commit(slot, chain, range);
 }
 
 const struct pmof_persist_ops pmof_persist_rpc = {
 	.method		= PMOF_METHOD_RPC,
-	.max_wr		= 2,
+	.extra_wr	= 1,
+	.by_range	= true,
 	.post_durable	= rpc_post_durable,
 	.post_commit	= rpc_post_commit,
 	.persist	= pmof_assist_persist,

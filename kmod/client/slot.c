@@ -6,6 +6,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "blk.h"
 #include "client.h"
 #include "compat.h"
 #include "trace.h"
@@ -13,23 +14,31 @@
 static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc);
 static void slot_error_done(struct ib_cq *cq, struct ib_wc *wc);
 
+/* What only an operation's slot needs. */
+static int slot_init_char(struct pmof_slot *slot, struct ib_device *dev)
+{
+	int rc = pmof_buf_init(&slot->bounce, dev, PMOF_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
+
+	if (rc)
+		return rc;
+	return pmof_buf_init(&slot->trailers, dev, 2 * PMOF_TRAILER_SIZE, DMA_FROM_DEVICE);
+}
+
 static int slot_init(struct pmof_slot *slot, struct pmof_queue *q, u16 tag)
 {
 	struct ib_device *dev = q->conn->ibdev;
+	bool block = tag >= q->nr_char;
 	int rc;
 
 	slot->q = q;
 	slot->tag = tag;
 	slot->cqe.done = slot_send_done;
 	slot->err_cqe.done = slot_error_done;
-	sg_init_table(slot->sg, PMOF_SLOT_PAGES);
-	rc = pmof_buf_init(&slot->bounce, dev, PMOF_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
-	if (rc)
-		return rc;
+	slot->done = block ? pmof_blk_slot_done : pmof_req_slot_done;
 	rc = pmof_buf_init(&slot->msg, dev, PMOF_SLOT_MSG_SIZE, DMA_TO_DEVICE);
-	if (rc)
+	if (rc || block)
 		return rc;
-	return pmof_buf_init(&slot->trailers, dev, 2 * PMOF_TRAILER_SIZE, DMA_FROM_DEVICE);
+	return slot_init_char(slot, dev);
 }
 
 static void slots_free(struct pmof_slot *slots, u16 nr, struct ib_device *dev)
@@ -57,7 +66,7 @@ int pmof_slot_alloc_all(struct pmof_queue *q)
 	for (i = 0, rc = 0; i < q->depth && !rc; i++)
 		rc = slot_init(&slots[i], q, i);
 	if (!rc)
-		rc = sbitmap_queue_init_node(&q->tags, q->depth, -1, false, GFP_KERNEL,
+		rc = sbitmap_queue_init_node(&q->tags, q->nr_char, -1, false, GFP_KERNEL,
 					     NUMA_NO_NODE);
 	if (rc) {
 		slots_free(slots, i, q->conn->ibdev);
@@ -111,12 +120,27 @@ static int tag_wait(struct pmof_queue *q, unsigned int *cpu)
 	return tag;
 }
 
+/* Makes a slot fresh that is with nobody. */
+void pmof_slot_reset(struct pmof_slot *slot)
+{
+	slot->req = NULL;
+	slot->status = 0;
+	slot->keep = false;
+	slot->atomic = false;
+	slot->nr_trailers = 0;
+	slot->nr_objects = 0;
+	slot->clean_to = -1;
+	slot->nr_mapped = 0;
+	slot->nr_sge = 0;
+}
+
 /**
  * pmof_slot_get - reserve a slot for a request
  * @q: queue
  * @req: owner
  *
- * Return: the slot, or ERR_PTR(-EINTR) on a fatal signal.  Sleeps.
+ * Return: the slot, or ERR_PTR(-EINTR) on a fatal signal.  Sleeps; with req->nowait
+ * it does not, and returns ERR_PTR(-EAGAIN).
  */
 struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req)
 {
@@ -126,19 +150,12 @@ struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req)
 
 	tag = sbitmap_queue_get(&q->tags, &cpu);
 	if (tag < 0)
-		tag = tag_wait(q, &cpu);
+		tag = req->nowait ? -EAGAIN : tag_wait(q, &cpu);
 	if (tag < 0)
 		return ERR_PTR(tag);
 	slot = &q->slots[tag];
+	pmof_slot_reset(slot);
 	slot->req = req;
-	slot->status = 0;
-	slot->keep = false;
-	slot->atomic = false;
-	slot->nr_trailers = 0;
-	slot->nr_objects = 0;
-	slot->clean_to = -1;
-	slot->sg_nents = 0;
-	slot->nr_sge = 0;
 	return slot;
 }
 
@@ -158,56 +175,72 @@ void pmof_slot_use_buf(struct pmof_slot *slot, struct pmof_buf *b, u32 len)
 	slot->nr_sge = 1;
 }
 
-/**
- * pmof_slot_use_pages - the request's data lie in pinned pages
- * @slot: slot
- * @pages: enough of them
- * @first_offset: where the data start in the first
- * @len: bytes, at most what PMOF_SLOT_PAGES pages hold from there
- * @dir: DMA_TO_DEVICE for a put
- *
- * The caller is inside pmof_conn_enter().  Return: 0 or -ENOMEM (mapping failed).
- */
-int pmof_slot_use_pages(struct pmof_slot *slot, struct page **pages, u32 first_offset, u32 len,
-			enum dma_data_direction dir)
+/* What pmof_slot_map() will add is the request's data; for a put DMA_TO_DEVICE. */
+void pmof_slot_map_begin(struct pmof_slot *slot, enum dma_data_direction dir)
 {
-	u32 lkey = slot->q->conn->pd->local_dma_lkey;
+	slot->dir = dir;
+	slot->nr_sge = 0;
+	slot->nr_mapped = 0;
+}
+
+/**
+ * pmof_slot_map - add memory to a slot's data
+ * @slot: pmof_slot_map_begin() was called, and fewer than PMOF_SLOT_SGE times this
+ * @page: first page
+ * @offset: where the data start in it
+ * @len: bytes; may go on into the pages that follow it in memory
+ *
+ * The caller is inside pmof_post_begin().  Any context.  Return: 0, or -ENOMEM
+ * (mapping failed): then pmof_slot_unmap() must follow.
+ */
+int pmof_slot_map(struct pmof_slot *slot, struct page *page, u32 offset, u32 len)
+{
 	struct ib_device *dev = slot->q->qp.dev;
-	struct scatterlist *sg;
-	int i, nents, n = 0;
+	struct ib_sge *sge = &slot->sge[slot->nr_sge];
 
-	sg_init_table(slot->sg, DIV_ROUND_UP(first_offset + len, PAGE_SIZE));
-	while (len) {
-		u32 bytes = min_t(u32, len, PAGE_SIZE - first_offset);
-
-		sg_set_page(&slot->sg[n], pages[n], bytes, first_offset);
-		first_offset = 0;
-		len -= bytes;
-		n++;
-	}
-	nents = ib_dma_map_sg(dev, slot->sg, n, dir);
-	if (!nents)
+	sge->addr = ib_dma_map_page(dev, page, offset, len, slot->dir);
+	if (unlikely(ib_dma_mapping_error(dev, sge->addr)))
 		return -ENOMEM;
-	slot->sg_nents = n;
-	slot->sg_dir = dir;
-	for_each_sg(slot->sg, sg, nents, i) {
-		slot->sge[i].addr = sg_dma_address(sg);
-		slot->sge[i].length = sg_dma_len(sg);
-		slot->sge[i].lkey = lkey;
-	}
-	slot->nr_sge = nents;
+	sge->length = len;
+	sge->lkey = slot->q->conn->pd->local_dma_lkey;
+	slot->nr_sge++;
+	slot->nr_mapped++;
 	return 0;
 }
 
-static void slot_unmap(struct pmof_slot *slot)
+/* As pmof_slot_map(), for pages in an array: those that are neighbours become one SGE. */
+int pmof_slot_map_pages(struct pmof_slot *slot, struct page **pages, u32 first_offset, u32 len)
+{
+	u32 most = ib_dma_max_seg_size(slot->q->qp.dev);
+	int rc = 0;
+
+	while (len && !rc) {
+		u32 run = min_t(u32, len, PAGE_SIZE - first_offset);
+		unsigned long n = 1;
+
+		while (run < len && run <= most - PAGE_SIZE &&
+		       page_to_pfn(pages[n]) == page_to_pfn(pages[0]) + n) {
+			run += min_t(u32, len - run, PAGE_SIZE);
+			n++;
+		}
+		rc = pmof_slot_map(slot, pages[0], first_offset, run);
+		pages += n;
+		first_offset = 0;
+		len -= run;
+	}
+	return rc;
+}
+
+/* The HCA is done with what was mapped.  Any context. */
+void pmof_slot_unmap(struct pmof_slot *slot)
 {
 	struct ib_device *dev = slot->q->qp.dev;
 
-	if (slot->sg_nents)
-		ib_dma_unmap_sg(dev, slot->sg, slot->sg_nents, slot->sg_dir);
-	else if (slot->keep || slot->atomic)
-		pmof_buf_for_cpu(&slot->bounce, dev, PMOF_BOUNCE_SIZE);
-	slot->sg_nents = 0;
+	while (slot->nr_mapped) {
+		const struct ib_sge *sge = &slot->sge[--slot->nr_mapped];
+
+		ib_dma_unmap_page(dev, sge->addr, sge->length, slot->dir);
+	}
 }
 
 /* What the server answered, to where it belongs.  Returns 0 or a negative errno. */
@@ -222,27 +255,35 @@ static int slot_deliver(struct pmof_slot *slot)
 	return 0;
 }
 
+/* Of an operation's slot.  Once pmof_req_piece_done() is called the request may be gone. */
+void pmof_req_slot_done(struct pmof_slot *slot, int status)
+{
+	struct pmof_req *req = slot->req;
+
+	if (slot->keep || slot->atomic)
+		pmof_buf_for_cpu(&slot->bounce, slot->q->qp.dev, PMOF_BOUNCE_SIZE);
+	if (!status)
+		status = slot_deliver(slot);
+	if (!slot->keep)
+		pmof_slot_put(slot);
+	pmof_req_piece_done(req, status);
+}
+
 /*
- * The HCA is done with the slot.  Once pmof_req_slot_done() is called the
- * request may be gone.  The reference on the connection goes last: the
- * teardown frees the queue pair after it.
+ * The HCA is done with the slot, which done() gives away.  The reference on the
+ * connection goes last: the teardown frees the queue pair after it.
  */
 static void slot_finish(struct pmof_slot *slot)
 {
 	struct pmof_queue *q = slot->q;
 	struct pmof_conn *conn = q->conn;
-	struct pmof_req *req = slot->req;
-	int status = slot->status;
 
-	slot_unmap(slot);
-	if (slot->clean_to >= 0 && !status)
+	pmof_slot_unmap(slot);
+	WRITE_ONCE(slot->watched, false);
+	if (slot->clean_to >= 0 && !slot->status)
 		pmof_queue_mark_clean(q, slot->clean_to);
-	if (!status)
-		status = slot_deliver(slot);
-	trace_pmof_complete(conn->instance, q->id, slot->tag, status);
-	if (!slot->keep)
-		pmof_slot_put(slot);
-	pmof_req_slot_done(req, status);
+	trace_pmof_complete(conn->instance, q->id, slot->tag, slot->status);
+	slot->done(slot, slot->status);
 	pmof_conn_leave(conn);
 }
 
@@ -352,18 +393,16 @@ void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events
 {
 	const struct ib_send_wr *bad = NULL;
 
-	if (slot->req->fence) {
-		first->send_flags |= IB_SEND_FENCE;
-		slot->req->fence = false;
-	}
-	slot->req->posted = true;
-	atomic_inc(&slot->req->pending);
+	if (slot->req)
+		pmof_req_posting(slot->req, first);
 	atomic_set(&slot->pending, events);
 	if (events > 1) {
 		/* Pairs with pmof_slot_take_reply(): a reply may be forged at once. */
 		smp_mb__before_atomic();
 		set_bit(PMOF_SLOT_REPLY, &slot->flags);
 	}
+	if (slot->req && slot->req->end)
+		pmof_watchdog_arm(slot);
 	chain_arm(slot, first);
 	if (unlikely(ib_post_send(slot->q->qp.ib, first, &bad)))
 		post_failed(slot, bad == first);

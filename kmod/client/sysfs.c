@@ -36,7 +36,10 @@ CONN_ATTR(placement, "%s", pmof_placement_name(conn->login.placement));
 CONN_ATTR(placement_asserted, "%d", !!(conn->login.flags & PMOF_LOGIN_R_ASSERTED));
 CONN_ATTR(durable, "%d", !!(conn->login.flags & PMOF_LOGIN_R_DURABLE));
 CONN_ATTR(read_only, "%d", !!(conn->login.flags & PMOF_LOGIN_R_READ_ONLY));
-CONN_ATTR(queues, "%u", conn->nr_queues);
+CONN_ATTR(queues, "%u", conn->nr_shared);
+CONN_ATTR(poll_queues, "%u", conn->nr_queues - conn->nr_shared);
+CONN_ATTR(block, "%s", conn->opt.block ? dev_name(&conn->dev) : "");
+CONN_ATTR(cache, "%s", conn->opt.writeback ? "writeback" : "writethrough");
 CONN_ATTR(depth, "%u", conn->queues[0].depth);
 CONN_ATTR(client_id, "%s", conn->opt.id);
 
@@ -86,6 +89,45 @@ static struct device_attribute dev_attr_by_size = {
 	.store	= auto_store,
 };
 
+/* How long a waiter spins before it sleeps, in microseconds. */
+static ssize_t poll_us_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	int us = READ_ONCE(to_conn(dev)->poll_us);
+
+	return us == PMOF_POLL_AUTO ? sysfs_emit(buf, "auto\n") : sysfs_emit(buf, "%d\n", us);
+}
+
+static ssize_t poll_us_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	int us = PMOF_POLL_AUTO;
+
+	if (!sysfs_streq(buf, "auto") &&
+	    (kstrtoint(buf, 0, &us) || us < 0 || us > PMOF_POLL_MAX_US))
+		return -EINVAL;
+	WRITE_ONCE(to_conn(dev)->poll_us, us);
+	return count;
+}
+static DEVICE_ATTR_RW(poll_us);
+
+/* Up to how many bytes a put or get is copied; above that its pages are pinned. */
+static ssize_t copy_max_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(to_conn(dev)->copy_max));
+}
+
+static ssize_t copy_max_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			      size_t count)
+{
+	u32 bytes;
+
+	if (kstrtou32(buf, 0, &bytes) || bytes > PMOF_BOUNCE_SIZE)
+		return -EINVAL;
+	WRITE_ONCE(to_conn(dev)->copy_max, bytes);
+	return count;
+}
+static DEVICE_ATTR_RW(copy_max);
+
 static ssize_t disconnect_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
 {
@@ -113,8 +155,13 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_durable.attr,
 	&dev_attr_read_only.attr,
 	&dev_attr_queues.attr,
+	&dev_attr_poll_queues.attr,
+	&dev_attr_block.attr,
+	&dev_attr_cache.attr,
 	&dev_attr_depth.attr,
 	&dev_attr_client_id.attr,
+	&dev_attr_poll_us.attr,
+	&dev_attr_copy_max.attr,
 	&dev_attr_disconnect.attr,
 	NULL
 };
@@ -172,6 +219,10 @@ STAT(commits, PMOF_STAT_COMMITS);
 STAT(valid_gets, PMOF_STAT_VALID_GETS);
 STAT(bytes_put, PMOF_STAT_BYTES_PUT);
 STAT(bytes_got, PMOF_STAT_BYTES_GOT);
+STAT(block_reads, PMOF_STAT_BLOCK_READS);
+STAT(block_writes, PMOF_STAT_BLOCK_WRITES);
+STAT(block_zeroes, PMOF_STAT_BLOCK_ZEROES);
+STAT(block_flushes, PMOF_STAT_BLOCK_FLUSHES);
 STAT(errors, PMOF_STAT_ERRORS);
 
 SERVER_STAT(rpc_calls, PMOF_SRV_RPC_CALLS);
@@ -220,6 +271,10 @@ static struct attribute *stat_attrs[] = {
 	&stat_valid_gets.attr.attr,
 	&stat_bytes_put.attr.attr,
 	&stat_bytes_got.attr.attr,
+	&stat_block_reads.attr.attr,
+	&stat_block_writes.attr.attr,
+	&stat_block_zeroes.attr.attr,
+	&stat_block_flushes.attr.attr,
 	&stat_errors.attr.attr,
 	NULL
 };

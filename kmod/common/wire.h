@@ -27,7 +27,7 @@
 #define PMOF_MAX_SEGMENTS	131072
 #define PMOF_MIN_SEGMENT	4096ULL
 #define PMOF_MAX_SEGMENT	1073741824ULL
-#define PMOF_MAX_RANGES		16		/* ranges of one PERSIST */
+#define PMOF_MAX_RANGES		128		/* ranges of one PERSIST */
 #define PMOF_MAX_ZERO		(16ULL << 20)	/* bytes of one ZERO */
 
 /* Message opcodes. */
