@@ -142,8 +142,8 @@ static void conn_release(struct device *dev)
 	percpu_ref_exit(&conn->io_ref);
 	free_percpu(conn->stats);
 	pmof_auto_free(conn);
-	pmof_dirty_free(conn);
 	pmof_blk_free(conn);
+	pmof_dirty_free(conn);
 	if (conn->instance >= 0)
 		ida_free(&instance_ida, conn->instance);
 	if (conn->net)
@@ -155,6 +155,8 @@ static int conn_init_fields(struct pmof_conn *conn, const struct pmof_options *o
 {
 	conn->instance = -1;
 	conn->opt = *opt;
+	conn->poll_us = PMOF_POLL_AUTO;
+	conn->copy_max = PMOF_BOUNCE_SIZE;
 	if (!conn->opt.id[0] &&
 	    strscpy(conn->opt.id, init_utsname()->nodename, sizeof(conn->opt.id)) < 0)
 		pr_warn("the host name is too long for a client ID, using %s\n", conn->opt.id);
