@@ -106,7 +106,8 @@ static void put_limits(struct json_object *o, int instance)
 static const struct column list_columns[] = {
 	{ "DEVICE", "device", COL_TEXT }, { "NAMESPACE", "namespace", COL_TEXT },
 	{ "ADDRESS", "address", COL_TEXT }, { "STATE", "state", COL_TEXT },
-	{ "BLOCK", "block_path", COL_TEXT }, { "SIZE", "size", COL_SIZE }, { "READ-ONLY", "read_only", COL_BOOL },
+	{ "BLOCK", "block_path", COL_TEXT }, { "SIZE", "size", COL_SIZE },
+	{ "READ-ONLY", "read_only", COL_BOOL },
 	{ "PERSIST", "persist_method", COL_TEXT }, { "DOMAIN", "domain", COL_TEXT },
 	{ "PLACEMENT", "placement_text", COL_TEXT }, { "DURABLE", "durable_text", COL_TEXT },
 };

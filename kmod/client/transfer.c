@@ -144,9 +144,9 @@ int pmof_transfer_deliver(struct pmof_req *req)
 	pagefault_disable();
 	delivered = copy_to(req, slot->bounce.data);
 	pagefault_enable();
-	/* Not through a page fault with a slot in hand. */
+	/* Neither through a page fault nor through writeback, which may want one, with a slot in hand. */
 	if (!delivered)
-		copy = kmemdup(slot->bounce.data, req->length, GFP_KERNEL_ACCOUNT);
+		copy = kmemdup(slot->bounce.data, req->length, GFP_NOIO | __GFP_ACCOUNT);
 	req->kept = NULL;
 	pmof_slot_put(slot);
 	if (delivered)
