@@ -143,7 +143,7 @@ check-mutants: ## prove that the unit tests notice mistakes
 check-vm-mutants: ## prove that the VM suites notice mistakes (a minute or two each)
 	@BUILD="$(BUILD)" tests/vm/mutate
 
-bench: ## pmof beside NVMe-oF and others: ratios, instructions, plots (half an hour); CASES=REGEX SECONDS=N ROUNDS=N
+bench: ## pmof beside NVMe-oF and others: ratios, instructions, plots (25 minutes); CASES=REGEX SECONDS=N ROUNDS=N
 	@BUILD="$(BUILD)" tests/bench/bench $(KVER:%=--kernel %) $(CASES:%=--cases '%') \
 		$(SECONDS:%=--seconds %) $(ROUNDS:%=--rounds %) $(BENCH_FLAGS)
 

@@ -293,7 +293,7 @@ struct pmof_submit {
  * opcodes and flags of SUBMIT; @size as in an ioctl, at most 80; @result and @old
  * are not looked at.  The CQE's res is the result, 0 or a negative errno, and with
  * IORING_SETUP_CQE32 the first word of its big_cqe is what SUBMIT returns in @old.
- * With IORING_URING_CMD_FIXED a PUT's or GET's @addr lies in the registered buffer
+ * With IORING_URING_CMD_FIXED the @addr of a PUT or GET lies in the registered buffer
  * buf_index.  ENOTTY: another cmd_op; EINVAL: no SQE128, too.  Commands are not
  * ordered with each other, unless the ring links them.
  */

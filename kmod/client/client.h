@@ -25,6 +25,7 @@
 #include "stats.h"
 
 #define PMOF_BOUNCE_SIZE	4096	/* a slot's buffer for what is copied, not pinned */
+#define PMOF_COPY_MAX		2048	/* default of copy_max; measured: docs/interfaces.md */
 #define PMOF_SLOT_SGE		256	/* pages of a slot's data, if no two are neighbours */
 #define PMOF_SLOT_WR		8	/* work requests that carry them */
 #define PMOF_WR_SGE		32	/* SGEs of one of them, at most */
@@ -158,7 +159,7 @@ struct pmof_queue {
 	u16 depth;
 	struct pmof_cm cm;
 	struct pmof_qp qp;
-	u16 nr_char;		/* slots of the character device, from the first; then the block device's */
+	u16 nr_char;		/* slots of the character device; behind them the block device's */
 	u16 write_sge;		/* SGEs of one slot's WRITEs, and of its READs */
 	u16 read_sge;
 	struct sbitmap_queue tags;	/* of the first @nr_char slots */

@@ -129,7 +129,9 @@ static void disown(struct pmof_flush_worker *w)
 /* Is it one for this CPU and this context, and does it seem to come alone? */
 static bool is_direct(struct pmof_flush_worker *w, const struct pmof_srv_req *req)
 {
-	if (req->bytes > min(READ_ONCE(flush_direct), SZ_64K) ||
+	unsigned int most = min(READ_ONCE(flush_direct), SZ_64K);
+
+	if (!most || req->bytes > most ||
 	    w->cpu != raw_smp_processor_id() || !in_serving_softirq())
 		return false;
 	if (READ_ONCE(w->alone) < DIRECT_AFTER || !llist_empty(&w->queue))

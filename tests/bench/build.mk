@@ -14,7 +14,8 @@ $(BENCH_BUILD)/kalia: tests/bench/kalia.c $(BENCH_HEADERS) tests/bench/build.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) -O2 -o $@ $< -lpthread
 
-TURNS_SRC := tests/bench/turns.c tests/bench/ways.c $(if $(RPMA),tests/bench/way_rpma.c)
+TURNS_SRC := tests/bench/turns.c tests/bench/ways.c tests/bench/way_aio.c \
+	$(if $(RPMA),tests/bench/way_rpma.c)
 
 $(BENCH_BUILD)/turns: $(TURNS_SRC) $(BENCH_HEADERS) tests/bench/build.mk
 	@mkdir -p $(@D)

@@ -4,7 +4,7 @@
  * so that what disturbs the machine meets them all. For tests/bench/bench; runs in the client VM.
  *
  *   turns [-c CASE] [-r ROUNDS] [-n OPERATIONS] [-w WARM_UP_ROUNDS] [-s BYTES] [-m]
- *         NAME=KIND:TARGET[@BYTES]...
+ *         NAME=KIND:TARGET[@BYTES][*DEPTH]...
  *
  * Prints an object of JSON for each round and way. With -m, marks for the plugin that counts
  * instructions (insn.c) stand around each turn, with the number of the turn.
@@ -21,6 +21,7 @@
 
 static const struct way_ops *const kinds[] = {
 	&way_put, &way_get, &way_read, &way_write, &way_dsync, &way_fsync, &way_idle,
+	&way_aio_read, &way_aio_write,
 	&way_floor_read, &way_floor_write,
 #ifdef HAVE_LIBRPMA
 	&way_rpma_flush, &way_rpma_assist,
@@ -39,7 +40,7 @@ static __attribute__((noreturn)) void usage(void)
 	size_t i;
 
 	fprintf(stderr, "usage: turns [-c CASE] [-r ROUNDS] [-n OPERATIONS] [-w WARM_UP_ROUNDS] "
-		"[-s BYTES] [-m] NAME=KIND:TARGET[@BYTES]...\nkinds:");
+		"[-s BYTES] [-m] NAME=KIND:TARGET[@BYTES][*DEPTH]...\nkinds:");
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		fprintf(stderr, " %s", kinds[i]->name);
 	fprintf(stderr, "\n");
@@ -81,6 +82,12 @@ static void turn(struct way *way, int round)
 			ns[i] = way->ns;
 		took += ns[i];
 	}
+	start = turns_now();
+	rc = way->ops->end ? way->ops->end(way) : 0;
+	if (rc)
+		turns_die(way->name, rc);
+	if (way->ops->end)
+		took += turns_now() - start;
 	if (marks)
 		crash_mark(INSN_MARK_END, number);
 	wall = turns_now() - wall;
@@ -88,29 +95,38 @@ static void turn(struct way *way, int round)
 		print(way, round, number, took, wall);
 }
 
-/* NAME=KIND:TARGET[@BYTES] */
+/* Cuts @text at @mark: what is behind it, or NULL. */
+static char *behind(char *text, char mark)
+{
+	char *found = strchr(text, mark);
+
+	if (found)
+		*found++ = '\0';
+	return found;
+}
+
+/* NAME=KIND:TARGET[@BYTES][*DEPTH] */
 static void add_way(char *text)
 {
 	struct way *way = &ways[nr_ways];
-	char *kind, *target, *bytes;
+	char *kind, *target, *bytes, *depth;
 	size_t i;
 
-	kind = strchr(text, '=');
-	target = kind ? strchr(kind, ':') : NULL;
+	kind = behind(text, '=');
+	target = kind ? behind(kind, ':') : NULL;
 	if (!target || nr_ways == WAYS_MAX)
 		usage();
-	*kind++ = '\0';
-	*target++ = '\0';
-	bytes = strchr(target, '@');
-	if (bytes)
-		*bytes++ = '\0';
+	depth = behind(target, '*');
+	bytes = behind(target, '@');
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(kinds[i]->name, kind))
 			way->ops = kinds[i];
 	way->name = text;
 	way->target = target;
 	way->size = bytes ? strtoull(bytes, NULL, 0) : size;
-	if (!way->ops || !way->size || way->size > WAYS_BUF)
+	way->depth = depth ? atoi(depth) : 1;
+	if (!way->ops || !way->size || way->size > WAYS_BUF || !way->depth ||
+	    way->depth > WAYS_DEPTH)
 		usage();
 	nr_ways++;
 }

@@ -104,5 +104,5 @@ static int assist_one(struct way *way, uint64_t offset)
 	return rpma_next(l->cq, &wc) ?: rpma_next(l->cq, &wc);
 }
 
-const struct way_ops way_rpma_flush = { "rpma-flush", rpma_open, flush_one };
-const struct way_ops way_rpma_assist = { "rpma-assist", rpma_open, assist_one };
+const struct way_ops way_rpma_flush = { "rpma-flush", rpma_open, flush_one, NULL };
+const struct way_ops way_rpma_assist = { "rpma-assist", rpma_open, assist_one, NULL };

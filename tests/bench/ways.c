@@ -24,8 +24,8 @@ static int get_one(struct way *way, uint64_t offset)
 	return vm_get(way->fd, offset, way->buf, way->size);
 }
 
-const struct way_ops way_put = { "put", char_open, put_one };
-const struct way_ops way_get = { "get", char_open, get_one };
+const struct way_ops way_put = { "put", char_open, put_one, NULL };
+const struct way_ops way_get = { "get", char_open, get_one, NULL };
 
 /* --- block devices --------------------------------------------------------- */
 
@@ -75,10 +75,10 @@ static int fsync_one(struct way *way, uint64_t offset)
 	return rc;
 }
 
-const struct way_ops way_read = { "read", block_open, read_one };
-const struct way_ops way_write = { "write", block_open, write_one };
-const struct way_ops way_dsync = { "dsync", block_open_dsync, write_one };
-const struct way_ops way_fsync = { "fsync", block_open, fsync_one };
+const struct way_ops way_read = { "read", block_open, read_one, NULL };
+const struct way_ops way_write = { "write", block_open, write_one, NULL };
+const struct way_ops way_dsync = { "dsync", block_open_dsync, write_one, NULL };
+const struct way_ops way_fsync = { "fsync", block_open, fsync_one, NULL };
 
 /* --- the floor ------------------------------------------------------------- */
 
@@ -103,8 +103,8 @@ static int floor_write_one(struct way *way, uint64_t offset)
 	return floor_one(way, FLOOR_WRITE);
 }
 
-const struct way_ops way_floor_read = { "floor-read", char_open, floor_read_one };
-const struct way_ops way_floor_write = { "floor-write", char_open, floor_write_one };
+const struct way_ops way_floor_read = { "floor-read", char_open, floor_read_one, NULL };
+const struct way_ops way_floor_write = { "floor-write", char_open, floor_write_one, NULL };
 
 /* --- nothing: what the clocks and the rest of the system cost ---------------- */
 
@@ -121,4 +121,4 @@ static int idle_one(struct way *way, uint64_t offset)
 	return 0;
 }
 
-const struct way_ops way_idle = { "idle", idle_open, idle_one };
+const struct way_ops way_idle = { "idle", idle_open, idle_one, NULL };

@@ -36,8 +36,8 @@ static void check_row(const char *name, sqlite3_stmt *q, uint32_t db, uint32_t c
 		    sqlite3_column_int64(q, 1), k);
 	if (sqlite3_column_bytes(q, 2) != len ||
 	    (len && memcmp(sqlite3_column_blob(q, 2), buf, len)))
-		die("%s: the data of transaction %" PRIu64 " (%s) are not what it wrote", name, k,
-		    cell == NR_CELLS ? "history" : "cell");
+		die("%s: the data of transaction %" PRIu64 " (%s) are not what it wrote", name,
+		    k, cell == NR_CELLS ? "history" : "cell");
 }
 
 static void check_history(sqlite3 *s, uint32_t db, const char *name, uint64_t last, uint64_t seed)
@@ -47,7 +47,8 @@ static void check_history(sqlite3 *s, uint32_t db, const char *name, uint64_t la
 
 	for (k = db_cleaned(last) + 1; k <= last; k++) {
 		if (sqlite3_step(q) != SQLITE_ROW || (uint64_t)sqlite3_column_int64(q, 0) != k)
-			die("%s: transaction %" PRIu64 " of %" PRIu64 " is not there", name, k, last);
+			die("%s: transaction %" PRIu64 " of %" PRIu64 " is not there", name, k,
+			    last);
 		check_row(name, q, db, NR_CELLS, k, seed);
 	}
 	if (sqlite3_step(q) != SQLITE_DONE)
@@ -88,7 +89,8 @@ static void check_database(const char *dir, uint32_t db, uint64_t acked, uint64_
 		die("%s: transaction %" PRIu64 " was acknowledged, the last one there is %" PRId64,
 		    name, acked, last);
 	if (last > (int64_t)begun)
-		die("%s: transaction %" PRId64 " is there, %" PRIu64 " had begun", name, last, begun);
+		die("%s: transaction %" PRId64 " is there, %" PRIu64 " had begun", name, last,
+		    begun);
 	check_history(s, db, name, last, seed);
 	check_cells(s, db, name, last, seed);
 	sqlite3_close(s);
@@ -104,7 +106,8 @@ void db_check(const char *dir, const char *promises, uint64_t seed)
 	if (!f)
 		die("%s: %s", promises, strerror(errno));
 	for (; db < NR_DATABASES; db++) {
-		if (fscanf(f, "%" SCNu32 " %" SCNu64 " %" SCNu64, &id, &acked, &begun) != 3 || id != db)
+		if (fscanf(f, "%" SCNu32 " %" SCNu64 " %" SCNu64, &id, &acked, &begun) != 3 ||
+		    id != db)
 			die("%s: malformed", promises);
 		check_database(dir, db, acked, begun, seed);
 	}

@@ -243,7 +243,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!log == !promises || optind + 1 != argc) {
-		fprintf(stderr, "usage: sqlite_work --log FILE [--txns N] [--first-op N] [--seed S] DIR\n"
+		fprintf(stderr,
+			"usage: sqlite_work --log FILE [--txns N] [--first-op N] [--seed S] DIR\n"
 			"       sqlite_work --check PROMISES [--seed S] DIR\n");
 		return 2;
 	}

@@ -159,7 +159,7 @@ TEST_F(block, the_end)
 }
 
 /* Larger than a request may be, and across segments' ends, at an odd place. */
-TEST_F(block, large_requests_are_split)
+TEST_F_TIMEOUT(block, large_requests_are_split, 120)
 {
 	uint64_t at = AT + 3 * self->d.bs, len = DATA - 8192;
 	uint64_t before = vm_stat(self->d.instance, "stats/block_writes");
@@ -176,7 +176,7 @@ TEST_F(block, large_requests_are_split)
 }
 
 /* More pieces of memory than a request may have, none next to another. */
-TEST_F(block, many_segments)
+TEST_F_TIMEOUT(block, many_segments, 120)
 {
 	uint32_t bs = self->d.bs;
 	struct iovec iov[1024], riov[1024];
@@ -230,20 +230,20 @@ static void zero_by(struct __test_metadata *_metadata, struct blockdev *d, const
 	EXPECT_GE(64, vm_stat(d->instance, "stats/block_zeroes") - before);
 }
 
-TEST_F(block, discard)
+TEST_F_TIMEOUT(block, discard, 120)
 {
 	zero_by(_metadata, &self->d, self->buf, BLKDISCARD, 0);
 	EXPECT_EQ(-EINVAL, blk_range(self->d.fd, BLKDISCARD, AT + 1, 4096));
 	EXPECT_EQ(-EINVAL, blk_range(self->d.fd, BLKDISCARD, AT, self->d.bs / 2));
 }
 
-TEST_F(block, zero_out)
+TEST_F_TIMEOUT(block, zero_out, 120)
 {
 	zero_by(_metadata, &self->d, self->buf, BLKZEROOUT, 0);
 	EXPECT_EQ(-EINVAL, blk_range(self->d.fd, BLKZEROOUT, AT + 1, 4096));
 }
 
-TEST_F(block, fallocate)
+TEST_F_TIMEOUT(block, fallocate, 120)
 {
 	zero_by(_metadata, &self->d, self->buf, 0, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE);
 	zero_by(_metadata, &self->d, self->buf, 0, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
@@ -556,7 +556,7 @@ static void *mix(void *arg)
 	return NULL;
 }
 
-TEST_F(block, mixed_load_beside_a_model)
+TEST_F_TIMEOUT(block, mixed_load_beside_a_model, 120)
 {
 	struct mixer m[4];
 	int i;

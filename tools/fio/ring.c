@@ -11,8 +11,6 @@
 
 #include "engine.h"
 
-#define URING_CMD_OP	0	/* sqe->cmd_op: a struct pmof_op */
-
 /* Memory for a request may be short for a while; this is how many milliseconds. */
 #define SUBMIT_TRIES	10000
 
@@ -89,7 +87,7 @@ static bool push(struct thread_data *td, struct slot *slot)
 	memset(sqe, 0, 2 * sizeof(*sqe));
 	sqe->opcode = IORING_OP_URING_CMD;
 	sqe->fd = slot->io_u->file->fd;
-	sqe->cmd_op = URING_CMD_OP;
+	sqe->cmd_op = PMOF_URING_CMD_OP;
 	sqe->user_data = (uintptr_t)slot;
 	if (o->fixedbufs && slot->stage == STAGE_RW) {
 		sqe->uring_cmd_flags = IORING_URING_CMD_FIXED;

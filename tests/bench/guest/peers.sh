@@ -98,16 +98,15 @@ add_block() {
 	enter "$1" "$2" "${5:--}" "$(cat "$_b/dev"), $3 bytes, $(cat "$_q/write_cache"), $(cat "$_q/logical_block_size")-byte blocks, $(ls "$_b/mq" | wc -l) queue(s)"
 }
 
-# add_pmof NAME BYTES OPTIONS
+# add_pmof NAME BYTES OPTIONS: the method read is not offered where the server's caches do not
+# survive a power cut; everything else must work.
 add_pmof() {
-	_i=$(pmof_connect "$3") || { enter "$1" - - "not to be had: $3"; return 0; }
-	until_true 5 test -c "/dev/pmofc${_i#pmof}" || return
-	if [ -e "/sys/class/block/$_i" ]; then
-		until_true 5 test -b "/dev/$_i" &&
-			add_block "$1" "/dev/$_i" "$2" "*/pmof*" "/dev/pmofc${_i#pmof}"
-	else
-		enter "$1" - "/dev/pmofc${_i#pmof}" "no block device"
-	fi
+	case $LAB_DOMAIN:$3 in
+	mem-ctrl:persist=read*) enter "$1" - - "not offered on this persistence domain"; return ;;
+	esac
+	_i=$(pmof_connect "$3") || return
+	until_true 5 test -c "/dev/pmofc${_i#pmof}" && until_true 5 test -b "/dev/$_i" &&
+		add_block "$1" "/dev/$_i" "$2" "*/pmof*" "/dev/pmofc${_i#pmof}"
 }
 
 nvme_device() {
@@ -145,13 +144,21 @@ add_floor() {
 		enter floor - /dev/pmof-floor "one RDMA request from the kernel"
 }
 
+wb_options() {
+	if [ "$LAB_DOMAIN" = cpu ]; then
+		echo persist=read,cache=writeback
+	else
+		echo persist=assist,cache=writeback
+	fi
+}
+
 # add_all BYTES
 add_all() {
 	: >"$DEVICES"
 	add_pmof pmof-read "$1" persist=read &&
 		add_pmof pmof-assist "$1" persist=assist &&
 		add_pmof pmof-rpc "$1" persist=rpc &&
-		add_pmof pmof-wb "$1" persist=read,cache=writeback || return
+		add_pmof pmof-wb "$1" "$(wb_options)" || return
 	# The quickest that nvme can be: no layer for several paths above it.
 	modprobe nvme-core multipath=N && modprobe -a nvme-rdma nvme-tcp &&
 		add_nvme rdma 4420 "$1" && add_nvme tcp 4421 "$1" && add_rnbd "$1" && add_floor
