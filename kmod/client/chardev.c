@@ -13,8 +13,11 @@ static dev_t first_devt;
 
 static int chardev_open(struct inode *inode, struct file *file)
 {
+	struct pmof_conn *conn = container_of(inode->i_cdev, struct pmof_conn, cdev);
+
 	/* The cdev's reference, which the open file holds, keeps the connection. */
-	file->private_data = container_of(inode->i_cdev, struct pmof_conn, cdev);
+	file->private_data = conn;
+	pmof_cache_open(conn, file);
 	return 0;
 }
 
@@ -130,21 +133,14 @@ static ssize_t chardev_write_iter(struct kiocb *iocb, struct iov_iter *iter)
 	return rw_all(iocb, iter, PMOF_OP_PUT, 0);
 }
 
-static int chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync)
-{
-	struct pmof_conn *conn = file->private_data;
-	u64 length = clip(conn, start, end == LLONG_MAX ? SIZE_MAX : end - start + 1);
-
-	return persist_range(conn, start, length);
-}
-
 static const struct file_operations chardev_fops = {
 	.owner		= THIS_MODULE,
 	.open		= chardev_open,
 	.llseek		= chardev_llseek,
 	.read_iter	= chardev_read_iter,
 	.write_iter	= chardev_write_iter,
-	.fsync		= chardev_fsync,
+	.fsync		= pmof_fsync,
+	.mmap		= pmof_mmap,
 	.unlocked_ioctl	= pmof_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 };

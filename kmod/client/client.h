@@ -6,6 +6,7 @@
 #include <linux/cdev.h>
 #include <linux/completion.h>
 #include <linux/device.h>
+#include <linux/fs.h>
 #include <linux/mutex.h>
 #include <linux/percpu-refcount.h>
 #include <linux/sbitmap.h>
@@ -125,6 +126,7 @@ struct pmof_slot {
 	u8 nr_trailers;		/* READ into @trailers: 0, 1 or 2 */
 	u16 nr_objects;		/* of a PREPARE or REVALIDATE, else 0 */
 	struct pmof_req *objects;	/* @nr_objects requests, from which they come */
+	struct pmof_range cached;	/* moved from or to pages of the cache */
 	s64 clean_to;		/* dirty mark: put_seq when it was posted, or -1 */
 	int status;
 	atomic_t pending;	/* completion of the last work request, reply */
@@ -227,6 +229,15 @@ struct pmof_send {
 	struct ib_sge sge[PMOF_SEND_SGE];
 };
 
+/*
+ * What is behind mmap: an inode of the module's own file system, shared by all
+ * opens and all device nodes of the device.  Lives as long as the connection object.
+ */
+struct pmof_cache {
+	struct vfsmount *mnt;
+	struct address_space *mapping;
+};
+
 /**
  * struct pmof_conn - a connection and its device
  *
@@ -265,6 +276,8 @@ struct pmof_conn {
 	struct pmof_segment_desc *seg;
 	u32 usable;			/* persist methods, bit n is enum pmof_method n */
 	const struct pmof_persist_ops *persist;	/* chosen at connect */
+	struct pmof_cache cache;
+	atomic64_t persisted;		/* pmof_persist_posted() that fsync has covered */
 	struct mutex auto_lock;		/* who replaces auto_table */
 	struct pmof_auto_table __rcu *auto_table;
 	struct pmof_stats __percpu *stats;
@@ -289,6 +302,7 @@ struct pmof_req {
 	bool fence;			/* its first work request carries IB_SEND_FENCE */
 	bool pipelined;			/* others are issued before it is waited for */
 	bool posted;			/* at least one slot since the last wait */
+	bool unkillable;		/* no signal ends its waiting for a slot */
 	int status;			/* first error of a slot */
 	atomic_t pending;		/* slots under way, and 1 of the issuer */
 	struct completion done;
@@ -412,6 +426,8 @@ int pmof_req_wait(struct pmof_req *req);
 int pmof_req_finish(struct pmof_req *req);
 void pmof_req_posting(struct pmof_req *req, struct ib_send_wr *first);
 void pmof_req_piece_done(struct pmof_req *req, int status);
+int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req);
+void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req);
 int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req);
 struct pmof_queue *pmof_req_queue(struct pmof_conn *conn);
 
@@ -451,6 +467,13 @@ unsigned int pmof_persist_max_wr(const struct pmof_conn *conn);
 struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q);
 int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
+u64 pmof_persist_posted(struct pmof_conn *conn);
+
+/* The method for a durable put of @bytes. */
+static inline const struct pmof_persist_ops *pmof_persist_pick(struct pmof_conn *conn, u64 bytes)
+{
+	return conn->persist->pick ? conn->persist->pick(conn, bytes) : conn->persist;
+}
 
 /*
  * [P1] The mark is set after the post: whoever samples it and then posts a READ
@@ -501,6 +524,40 @@ int pmof_auto_init(struct pmof_conn *conn);
 void pmof_auto_free(struct pmof_conn *conn);
 int pmof_auto_set(struct pmof_conn *conn, const char *text);
 void pmof_auto_get(struct pmof_conn *conn, struct pmof_auto_table *table);
+
+/* cache.c, aops.c, mmap.c */
+extern const struct address_space_operations pmof_cache_aops;
+int pmof_cache_init(struct pmof_conn *conn);
+void pmof_cache_shutdown(struct pmof_conn *conn);
+void pmof_cache_exit(struct pmof_conn *conn);
+void pmof_cache_flush(struct pmof_conn *conn);
+int pmof_cache_write_out(struct pmof_conn *conn, const struct pmof_range *range);
+void pmof_cache_invalidate(struct pmof_conn *conn, const struct pmof_range *range);
+int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync);
+void pmof_cache_open(struct pmof_conn *conn, struct file *file);
+int pmof_mmap(struct file *file, struct vm_area_struct *vma);
+
+/* Whether pmof_cache_begin() and _end_write() have work to do, and so may sleep. */
+static inline bool pmof_cache_used(const struct pmof_conn *conn)
+{
+	return READ_ONCE(conn->cache.mapping->nrpages);
+}
+
+/*
+ * Before an operation reads or writes @range by RDMA: what was stored through a
+ * mapping gets to the server first.  Return: 0 or an errno of the contract.
+ */
+static inline int pmof_cache_begin(struct pmof_conn *conn, const struct pmof_range *range)
+{
+	return pmof_cache_used(conn) ? pmof_cache_write_out(conn, range) : 0;
+}
+
+/* After one that has written, also one that has failed: mappings get what it wrote. */
+static inline void pmof_cache_end_write(struct pmof_conn *conn, const struct pmof_range *range)
+{
+	if (pmof_cache_used(conn))
+		pmof_cache_invalidate(conn, range);
+}
 
 /* chardev.c, ioctl.c */
 int pmof_chardev_init(void);

@@ -81,6 +81,20 @@ void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq)
 		;
 }
 
+/*
+ * How many puts and atomics have been posted with nothing of their own behind
+ * them.  Each part only grows: two equal sums say that there was none between.
+ */
+u64 pmof_persist_posted(struct pmof_conn *conn)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_queues; i++)
+		sum += pmof_queue_put_seq(&conn->queues[i]);
+	return sum;
+}
+
 static int flush_queue(struct pmof_queue *q, struct pmof_req *req)
 {
 	struct pmof_slot *slot = pmof_slot_get(q, req);

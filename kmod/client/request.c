@@ -290,6 +290,22 @@ int pmof_req_finish(struct pmof_req *req)
 	return contract_errno(req, rc);
 }
 
+/* Before it is issued, and after it has finished: what mappings have of its range. */
+int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req)
+{
+	struct pmof_range range = { req->offset, req->length };
+
+	return pmof_cache_begin(conn, &range);
+}
+
+void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req)
+{
+	struct pmof_range range = { req->offset, req->length };
+
+	if (writes(req))
+		pmof_cache_end_write(conn, &range);
+}
+
 /**
  * pmof_req_run - run one operation to its end
  * @conn: connection
@@ -304,11 +320,14 @@ int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
 	rc = pmof_req_check(conn, req);
 	if (!rc)
 		rc = pmof_conn_check(conn);
+	if (!rc)
+		rc = pmof_req_cache_begin(conn, req);
 	if (rc)
 		return rc;
 	req->pipelined = false;
 	pmof_req_begin(req, pmof_req_queue(conn));
 	rc = pmof_req_issue(req);
 	finished = pmof_req_finish(req);
+	pmof_req_cache_end(conn, req);
 	return rc ?: finished;
 }
