@@ -164,10 +164,12 @@ static void admin_unlock(struct pmof_conn *conn)
 
 static void login_fill(struct pmof_conn *conn, struct pmof_login *l)
 {
+	unsigned int queues = conn->opt.queues ?: num_online_cpus();
+
 	memset(l, 0, sizeof(*l));
 	memcpy(l->instance, conn->uuid, sizeof(l->instance));
 	memcpy(l->name, conn->opt.name, sizeof(l->name));
-	l->nr_queues = conn->opt.queues ?: min_t(u16, num_online_cpus(), PMOF_MAX_QUEUES);
+	l->nr_queues = min_t(unsigned int, queues + conn->opt.poll_queues, PMOF_MAX_QUEUES);
 	l->flags = conn->opt.read_only ? PMOF_LOGIN_F_READ_ONLY : 0;
 }
 

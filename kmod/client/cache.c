@@ -61,6 +61,7 @@ int pmof_cache_init(struct pmof_conn *conn)
 	rc = -ENOMEM;
 	if (!inode)
 		goto unmount;
+	mutex_init(&conn->cache.lock);
 	conn->cache.mnt = mnt;
 	conn->cache.mapping = inode->i_mapping;
 	return 0;
@@ -83,7 +84,7 @@ void pmof_cache_exit(struct pmof_conn *conn)
 	kern_unmount(conn->cache.mnt);
 }
 
-/* Before a disconnect: what programs have stored and left.  Errors go to open files. */
+/* What programs have stored and left.  Errors go to open files. */
 void pmof_cache_flush(struct pmof_conn *conn)
 {
 	filemap_fdatawrite(conn->cache.mapping);
@@ -103,9 +104,32 @@ void pmof_cache_shutdown(struct pmof_conn *conn)
 /* The file's pages are the device's, whichever node it was opened by. */
 void pmof_cache_open(struct pmof_conn *conn, struct file *file)
 {
-	file->f_mapping = conn->cache.mapping;
+	struct pmof_cache *c = &conn->cache;
+
+	mutex_lock(&c->lock);
+	c->nr_files++;
+	c->nr_writers += !!(file->f_mode & FMODE_WRITE);
+	mutex_unlock(&c->lock);
+	file->f_mapping = c->mapping;
 	/* As open() does it for other files: errors from here on are this file's to hear. */
 	file->f_wb_err = filemap_sample_wb_err(file->f_mapping);
+}
+
+/*
+ * Nothing is dirty when the last who could have stored has gone, since the block
+ * device may be opened then; and nothing is cached when all have gone, since it,
+ * or another client, may write before the next one comes.
+ */
+void pmof_cache_close(struct pmof_conn *conn, struct file *file)
+{
+	struct pmof_cache *c = &conn->cache;
+
+	mutex_lock(&c->lock);
+	if ((file->f_mode & FMODE_WRITE) && !--c->nr_writers)
+		pmof_cache_flush(conn);
+	if (!--c->nr_files)
+		truncate_inode_pages(c->mapping, 0);
+	mutex_unlock(&c->lock);
 }
 
 static pgoff_t last_page(const struct pmof_range *range)

@@ -4,6 +4,7 @@
 #include <linux/module.h>
 #include <linux/uio.h>
 
+#include "blk.h"
 #include "client.h"
 #include "compat.h"
 
@@ -14,10 +15,21 @@ static dev_t first_devt;
 static int chardev_open(struct inode *inode, struct file *file)
 {
 	struct pmof_conn *conn = container_of(inode->i_cdev, struct pmof_conn, cdev);
+	int rc = file->f_mode & FMODE_WRITE ? pmof_blk_claim(conn) : 0;
 
+	if (rc)
+		return rc;
 	/* The cdev's reference, which the open file holds, keeps the connection. */
 	file->private_data = conn;
 	pmof_cache_open(conn, file);
+	return 0;
+}
+
+static int chardev_file_release(struct inode *inode, struct file *file)
+{
+	pmof_cache_close(file->private_data, file);
+	if (file->f_mode & FMODE_WRITE)
+		pmof_blk_unclaim(file->private_data);
 	return 0;
 }
 
@@ -136,6 +148,7 @@ static ssize_t chardev_write_iter(struct kiocb *iocb, struct iov_iter *iter)
 static const struct file_operations chardev_fops = {
 	.owner		= THIS_MODULE,
 	.open		= chardev_open,
+	.release	= chardev_file_release,
 	.llseek		= chardev_llseek,
 	.read_iter	= chardev_read_iter,
 	.write_iter	= chardev_write_iter,

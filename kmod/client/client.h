@@ -54,6 +54,10 @@ enum pmof_client_stat {
 	PMOF_STAT_VALID_GETS,	/* gets with PMOF_F_VALID, counted in gets too */
 	PMOF_STAT_BYTES_PUT,
 	PMOF_STAT_BYTES_GOT,
+	PMOF_STAT_BLOCK_READS,	/* requests of the block device, their bytes counted above */
+	PMOF_STAT_BLOCK_WRITES,
+	PMOF_STAT_BLOCK_ZEROES,	/* DISCARD and WRITE_ZEROES */
+	PMOF_STAT_BLOCK_FLUSHES,
 	PMOF_STAT_ERRORS,
 	PMOF_STAT_MAX
 };
@@ -75,6 +79,7 @@ enum pmof_state {
 static_assert(sizeof(struct pmof_wire_put) <= PMOF_SLOT_MSG_SIZE, "any message fits");
 static_assert(PMOF_MAX_OBJECTS * sizeof(u64) <= PMOF_BOUNCE_SIZE, "any reply's words fit");
 
+struct pmof_blk;
 struct pmof_conn;
 struct pmof_persist_ops;
 struct pmof_req;
@@ -119,6 +124,7 @@ struct pmof_slot {
 	 */
 	void (*done)(struct pmof_slot *slot, int status);
 	struct pmof_req *req;	/* operation; NULL: not posted for one */
+	struct request *rq;	/* the block device's; such a slot has no bounce buffer */
 	u16 tag;
 	bool keep;		/* the issuer frees the slot, not slot_finish() */
 	bool atomic;		/* the old value lies in the bounce buffer */
@@ -183,14 +189,27 @@ struct pmof_admin {
 	u16 tag;
 };
 
+/* dirty.c: one bit for a chunk of the namespace; all NULL: nobody asks. */
+struct pmof_dirty {
+	unsigned long *marked;	/* completed puts that are not durable */
+	unsigned long nr;	/* bits */
+	u8 shift;		/* log2 of a chunk's bytes, at least 12 */
+	struct mutex lock;	/* from take to end; protects all below */
+	unsigned long *taken;
+	unsigned long next;	/* where pmof_dirty_next() goes on, and ends */
+	unsigned long end;
+};
+
 /**
  * struct pmof_persist_ops - a persist method
  * @method: enum pmof_method
  * @extra_wr: work requests that it posts with one slot, besides the data's
  * @each_piece: what makes a put durable is posted with each piece, not once
  *	behind all pieces of a window
+ * @by_range: @persist makes the server work through the range it is given
  * @posts: whether this end can use it; NULL: always
  * @pick: the method for a put of @bytes; NULL: this one
+ * @persister: the method whose @persist it uses; NULL: this one
  * @post_durable: posts @chain (built for @slot: the put's last WRITEs, or the
  *	atomic) and behind it on the same queue, in the same post, what makes
  *	@range durable.  It may send the WRITE's data in another way
@@ -205,8 +224,10 @@ struct pmof_persist_ops {
 	enum pmof_method method;
 	unsigned int extra_wr;
 	bool each_piece;
+	bool by_range;
 	bool (*posts)(const struct pmof_conn *conn);
 	const struct pmof_persist_ops *(*pick)(struct pmof_conn *conn, u64 bytes);
+	const struct pmof_persist_ops *(*persister)(const struct pmof_conn *conn);
 	void (*post_durable)(struct pmof_slot *slot, struct pmof_chain *chain,
 			     const struct pmof_range *range);
 	void (*post_commit)(struct pmof_slot *slot, struct pmof_chain *chain,
@@ -236,6 +257,9 @@ struct pmof_send {
 struct pmof_cache {
 	struct vfsmount *mnt;
 	struct address_space *mapping;
+	struct mutex lock;		/* the next two, and what their last one leaves */
+	unsigned int nr_files;
+	unsigned int nr_writers;
 };
 
 /**
@@ -271,6 +295,7 @@ struct pmof_conn {
 	struct pmof_admin admin;
 	struct pmof_queue *queues;
 	unsigned int nr_queues;		/* that have been allocated */
+	unsigned int nr_shared;		/* the first: character and block; the rest: polled block */
 	struct pmof_login_reply login;
 	struct pmof_layout layout;
 	struct pmof_segment_desc *seg;
@@ -278,8 +303,10 @@ struct pmof_conn {
 	const struct pmof_persist_ops *persist;	/* chosen at connect */
 	struct pmof_cache cache;
 	atomic64_t persisted;		/* pmof_persist_posted() that fsync has covered */
+	struct pmof_dirty dirty;
 	struct mutex auto_lock;		/* who replaces auto_table */
 	struct pmof_auto_table __rcu *auto_table;
+	struct pmof_blk *blk;		/* the block device, or NULL */
 	struct pmof_stats __percpu *stats;
 };
 
@@ -463,8 +490,10 @@ int pmof_trailers_done(struct pmof_slot *slot);
 /* persist.c */
 const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn);
 const struct pmof_persist_ops *pmof_persist_ops(unsigned int method);
+const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn);
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn);
 struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q);
+bool pmof_persist_others_dirty(const struct pmof_queue *q);
 int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
 u64 pmof_persist_posted(struct pmof_conn *conn);
@@ -491,7 +520,7 @@ static inline s64 pmof_queue_put_seq(struct pmof_queue *q)
 	return atomic64_read(&q->put_seq);
 }
 
-static inline bool pmof_queue_dirty(struct pmof_queue *q)
+static inline bool pmof_queue_dirty(const struct pmof_queue *q)
 {
 	return atomic64_read(&q->put_seq) != atomic64_read(&q->clean_seq);
 }
@@ -507,6 +536,15 @@ static inline struct pmof_put pmof_req_commit(const struct pmof_req *req,
 		.generation	= req->operand,
 	};
 }
+
+/* dirty.c */
+int pmof_dirty_init(struct pmof_conn *conn);
+void pmof_dirty_free(struct pmof_conn *conn);
+bool pmof_dirty_worth(const struct pmof_conn *conn, u64 length);
+void pmof_dirty_mark(struct pmof_conn *conn, u64 offset, u64 length);
+int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range);
+bool pmof_dirty_next(struct pmof_conn *conn, u64 most, struct pmof_range *run);
+void pmof_dirty_end(struct pmof_conn *conn, int rc);
 
 /* persist_read.c */
 void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct ib_sge *sge,
@@ -535,6 +573,7 @@ int pmof_cache_write_out(struct pmof_conn *conn, const struct pmof_range *range)
 void pmof_cache_invalidate(struct pmof_conn *conn, const struct pmof_range *range);
 int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 void pmof_cache_open(struct pmof_conn *conn, struct file *file);
+void pmof_cache_close(struct pmof_conn *conn, struct file *file);
 int pmof_mmap(struct file *file, struct vm_area_struct *vma);
 
 /* Whether pmof_cache_begin() and _end_write() have work to do, and so may sleep. */

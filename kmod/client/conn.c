@@ -6,10 +6,12 @@
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
 #include <net/net_namespace.h>
 
+#include "blk.h"
 #include "client.h"
 
 struct workqueue_struct *pmof_wq;
@@ -115,10 +117,15 @@ void pmof_conn_teardown(struct pmof_conn *conn)
 static void teardown_work(struct work_struct *work)
 {
 	struct pmof_conn *conn = container_of(work, struct pmof_conn, teardown);
+	unsigned int noio;
 
 	if (!READ_ONCE(conn->removed))
 		dev_warn(&conn->dev, "connection to %s lost, device is dead\n", conn->opt.name);
+	/* Memory must not be freed by writing to the block device, which waits for us. */
+	noio = memalloc_noio_save();
 	pmof_conn_teardown(conn);
+	memalloc_noio_restore(noio);
+	pmof_blk_lost(conn);
 }
 
 static void remove_work(struct work_struct *work);
@@ -136,6 +143,8 @@ static void conn_release(struct device *dev)
 	percpu_ref_exit(&conn->io_ref);
 	free_percpu(conn->stats);
 	pmof_auto_free(conn);
+	pmof_dirty_free(conn);
+	pmof_blk_free(conn);
 	if (conn->instance >= 0)
 		ida_free(&instance_ida, conn->instance);
 	if (conn->net)
@@ -155,6 +164,7 @@ static int conn_init_fields(struct pmof_conn *conn, const struct pmof_options *o
 	generate_random_uuid(conn->uuid);
 	spin_lock_init(&conn->state_lock);
 	mutex_init(&conn->auto_lock);
+	mutex_init(&conn->dirty.lock);
 	INIT_LIST_HEAD(&conn->entry);
 	INIT_WORK(&conn->teardown, teardown_work);
 	INIT_WORK(&conn->remove, remove_work);
@@ -207,6 +217,7 @@ static int conn_open_queues(struct pmof_conn *conn)
 	unsigned int i;
 	int rc;
 
+	conn->nr_shared = n > conn->opt.poll_queues ? n - conn->opt.poll_queues : 1;
 	conn->queues = kvcalloc(n, sizeof(*conn->queues), GFP_KERNEL);
 	if (!conn->queues)
 		return -ENOMEM;
@@ -253,12 +264,22 @@ static int conn_open(struct pmof_conn *conn, const char **why)
 	if (!rc)
 		rc = pmof_admin_segments(conn);
 	if (!rc)
+		rc = pmof_dirty_init(conn);
+	if (!rc)
 		rc = conn_open_queues(conn);
 	if (!rc)
 		rc = pmof_cache_init(conn);
-	return rc;
+	return rc ?: pmof_blk_alloc(conn);
 }
 
+static void conn_list_del(struct pmof_conn *conn)
+{
+	mutex_lock(&conn_lock);
+	list_del_init(&conn->entry);
+	mutex_unlock(&conn_lock);
+}
+
+/* The block device first: who opens the character device for writing claims it. */
 static int conn_publish(struct pmof_conn *conn)
 {
 	int rc;
@@ -266,17 +287,23 @@ static int conn_publish(struct pmof_conn *conn)
 	rc = device_add(&conn->dev);
 	if (rc)
 		return rc;
-	rc = pmof_chardev_add(conn);
-	if (rc)
-		goto del_device;
 	mutex_lock(&conn_lock);
 	list_add_tail(&conn->entry, &conn_list);
 	mutex_unlock(&conn_lock);
+	rc = pmof_blk_add(conn);
+	if (rc)
+		goto del_device;
+	rc = pmof_chardev_add(conn);
+	if (rc)
+		goto del_blk;
 	/* From here on it can be disconnected, and be gone when we return. */
 	smp_store_release(&conn->published, true);
 	return 0;
 
+del_blk:
+	pmof_blk_del(conn);
 del_device:
+	conn_list_del(conn);
 	device_del(&conn->dev);
 	return rc;
 }
@@ -345,8 +372,8 @@ static void remove_work(struct work_struct *work)
  * pmof_conn_remove - disconnect
  * @conn: the caller is one of its attributes' handlers
  *
- * When it returns the character device and the session are gone; open files
- * stay valid and get ENODEV; the entry in sysfs goes as soon as the handler has
+ * When it returns the devices and the session are gone; open files stay valid and
+ * get ENODEV; the entry in sysfs goes as soon as the handler has
  * returned.  Return: 0, -EBUSY if it is not published yet, -ENODEV if it is
  * being removed already.
  */
@@ -357,12 +384,12 @@ int pmof_conn_remove(struct pmof_conn *conn)
 		return -EBUSY;
 	if (xchg(&conn->removed, true))
 		return -ENODEV;
-	mutex_lock(&conn_lock);
-	list_del_init(&conn->entry);
-	mutex_unlock(&conn_lock);
 
 	pmof_chardev_del(conn);
+	/* While it is live: dirty pages are written.  RDMA device removal still finds us. */
 	pmof_cache_flush(conn);
+	pmof_blk_del(conn);
+	conn_list_del(conn);
 	pmof_conn_lost(conn);
 	flush_work(&conn->teardown);
 	pmof_cache_shutdown(conn);

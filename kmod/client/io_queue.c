@@ -69,6 +69,17 @@ static int queue_create_qp(struct pmof_queue *q)
 	return pmof_qp_post_all_rx(&q->qp);
 }
 
+/*
+ * Slots of the character device.  A polled queue has a few too: for the READs
+ * that clean its dirty mark.
+ */
+static u16 char_share(const struct pmof_queue *q)
+{
+	if (!q->conn->opt.block)
+		return q->depth;
+	return q->id <= q->conn->nr_shared ? q->depth / 2 : max(q->depth / 8, 1);
+}
+
 /* Connects I/O queue @id.  On error pmof_conn_teardown() frees what was made. */
 int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 {
@@ -93,7 +104,7 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	if (rc)
 		return rc;
 	q->depth = q->cm.depth;
-	q->nr_char = q->depth;
+	q->nr_char = char_share(q);
 	return pmof_slot_alloc_all(q);
 }
 

@@ -61,8 +61,8 @@ static int ioctl_get_info(struct pmof_conn *conn, u16 opcode, union ioctl_arg *a
 		.method		= conn->persist->method,
 		.domain		= conn->login.domain,
 		.placement	= conn->login.placement,
-		.nr_queues	= conn->nr_queues,
-		.queue_depth	= conn->queues[0].depth,
+		.nr_queues	= conn->nr_shared,
+		.queue_depth	= conn->queues[0].nr_char,
 		.max_submit	= PMOF_SUBMIT_MAX,
 		.max_rpc	= conn->login.max_inline,
 	};

@@ -2,6 +2,7 @@
 /* pmof-client.ko: the order of init and exit, nothing else. */
 #include <linux/module.h>
 
+#include "blk.h"
 #include "client.h"
 
 static int __init pmof_client_init(void)
@@ -17,9 +18,12 @@ static int __init pmof_client_init(void)
 	rc = pmof_chardev_init();
 	if (rc)
 		goto unregister_char_class;
-	rc = pmof_conn_init();
+	rc = pmof_blk_init();
 	if (rc)
 		goto exit_chardev;
+	rc = pmof_conn_init();
+	if (rc)
+		goto exit_blk;
 	rc = pmof_control_init();
 	if (rc)
 		goto exit_conn;
@@ -27,6 +31,8 @@ static int __init pmof_client_init(void)
 
 exit_conn:
 	pmof_conn_exit();
+exit_blk:
+	pmof_blk_exit();
 exit_chardev:
 	pmof_chardev_exit();
 unregister_char_class:
@@ -41,6 +47,7 @@ static void __exit pmof_client_exit(void)
 {
 	pmof_control_exit();
 	pmof_conn_exit();
+	pmof_blk_exit();
 	pmof_chardev_exit();
 	class_unregister(&pmof_char_class);
 	class_unregister(&pmof_class);

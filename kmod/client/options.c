@@ -74,6 +74,38 @@ static const char *set_read_only(struct pmof_options *o, char *value)
 	return NULL;
 }
 
+static const char *set_poll_queues(struct pmof_options *o, char *value)
+{
+	return number_in(value, 0, PMOF_MAX_QUEUES - 1, &o->poll_queues) ?
+		NULL : "poll_queues: 0 to 127";
+}
+
+static const char *set_block(struct pmof_options *o, char *value)
+{
+	u16 n;
+
+	if (!number_in(value, 0, 1, &n))
+		return "block: 0 or 1";
+	o->block = n;
+	return NULL;
+}
+
+static const char *set_block_size(struct pmof_options *o, char *value)
+{
+	if (!number_in(value, 512, 4096, &o->block_size) ||
+	    (o->block_size != 512 && o->block_size != 4096))
+		return "block_size: 512 or 4096";
+	return NULL;
+}
+
+static const char *set_cache(struct pmof_options *o, char *value)
+{
+	if (strcmp(value, "writethrough") && strcmp(value, "writeback"))
+		return "cache: writethrough or writeback";
+	o->writeback = !strcmp(value, "writeback");
+	return NULL;
+}
+
 static const struct option options[] = {
 	{ "addr", set_addr },
 	{ "port", set_port },
@@ -83,6 +115,10 @@ static const struct option options[] = {
 	{ "persist", set_persist },
 	{ "id", set_id },
 	{ "read_only", set_read_only },
+	{ "poll_queues", set_poll_queues },
+	{ "block", set_block },
+	{ "block_size", set_block_size },
+	{ "cache", set_cache },
 };
 
 static const char *set_one(struct pmof_options *o, char *word, unsigned int *seen)
@@ -103,6 +139,20 @@ static const char *set_one(struct pmof_options *o, char *word, unsigned int *see
 	return "unknown option";
 }
 
+/* What one option alone does not tell. */
+static const char *check_all(const struct pmof_options *o)
+{
+	if (!o->addr[0])
+		return "addr is missing";
+	if (!o->name[0])
+		return "name is missing";
+	if (!o->block && (o->poll_queues || o->writeback))
+		return "poll_queues and cache are the block device's: not with block=0";
+	if (o->queues + o->poll_queues > PMOF_MAX_QUEUES)
+		return "queues and poll_queues: together at most 128";
+	return NULL;
+}
+
 /**
  * pmof_options_parse - parse "key=value,key=value"
  * @buf: NUL terminated, is cut up; one trailing newline is ignored
@@ -120,14 +170,14 @@ int pmof_options_parse(char *buf, struct pmof_options *o, const char **why)
 	memset(o, 0, sizeof(*o));
 	o->port = PMOF_WIRE_PORT;
 	o->depth = PMOF_DEPTH_DEFAULT;
+	o->block = true;
+	o->block_size = 512;
 	*why = NULL;
 	if (len && buf[len - 1] == '\n')
 		buf[len - 1] = '\0';
 	while (!*why && (word = strsep(&buf, ",")))
 		*why = set_one(o, word, &seen);
-	if (!*why && !o->addr[0])
-		*why = "addr is missing";
-	if (!*why && !o->name[0])
-		*why = "name is missing";
+	if (!*why)
+		*why = check_all(o);
 	return *why ? -EINVAL : 0;
 }

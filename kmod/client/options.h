@@ -18,6 +18,10 @@
  * @depth: requests on one queue
  * @method: enum pmof_method
  * @read_only: ask for no right to write
+ * @poll_queues: I/O queues for polled block requests, besides @queues
+ * @block_size: bytes of a logical block of the block device: 512 or 4096
+ * @block: make a block device
+ * @writeback: it has a volatile cache: a write is durable after a flush, or with FUA
  */
 struct pmof_options {
 	char addr[64];
@@ -28,6 +32,10 @@ struct pmof_options {
 	u16 depth;
 	u16 method;
 	bool read_only;
+	u16 poll_queues;
+	u16 block_size;
+	bool block;
+	bool writeback;
 };
 
 int pmof_options_parse(char *buf, struct pmof_options *o, const char **why);

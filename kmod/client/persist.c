@@ -48,6 +48,12 @@ const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn)
 	return conn->usable ? pmof_persist_ops(ilog2(conn->usable)) : NULL;
 }
 
+/* The method that does PERSIST. */
+const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn)
+{
+	return conn->persist->persister ? conn->persist->persister(conn) : conn->persist;
+}
+
 /* Work requests that a slot posts at most. */
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn)
 {
@@ -70,6 +76,24 @@ struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q)
 		if (pmof_queue_dirty(&conn->queues[i]))
 			return &conn->queues[i];
 	return q;
+}
+
+/*
+ * A WRITE that has completed on another queue may still be in the server's HCA,
+ * and would land on what the server's CPU has stored meanwhile: an older put on
+ * a newer one.  It does not land on a later WRITE, so then the data go by that;
+ * or such a queue gets a READ first.  (Of an object's commit there is none:
+ * PREPARE has waited for all.)
+ */
+bool pmof_persist_others_dirty(const struct pmof_queue *q)
+{
+	const struct pmof_conn *conn = q->conn;
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_queues; i++)
+		if (&conn->queues[i] != q && pmof_queue_dirty(&conn->queues[i]))
+			return true;
+	return false;
 }
 
 /* [P1] Everything posted up to @seq has left the server's HCA. */

@@ -15,6 +15,7 @@
 
 /* One message names at most this much: a bounded time at the server. */
 #define ASSIST_MAX_BYTES	(16ULL << 20)
+#define ASSIST_RANGES		32	/* and so many ranges */
 
 static void persist_init(struct pmof_slot *slot, struct pmof_send *send,
 			 const struct pmof_range *range)
@@ -53,46 +54,90 @@ void pmof_assist_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 	post_behind(slot, chain, &send);
 }
 
-static int assist_message(struct pmof_queue *q, const struct pmof_range *range)
+/* A message that names ranges; the slot counts for @req. */
+static int assist_message(struct pmof_req *req, const struct pmof_range *range, u16 nr)
 {
-	struct pmof_req req = { .opcode = PMOF_OP_PERSIST };
 	struct pmof_slot *slot;
 	struct pmof_send send;
 	int rc;
 
-	pmof_req_begin(&req, q);
-	slot = pmof_slot_get(q, &req);
+	slot = pmof_slot_get(req->q, req);
 	if (!pmof_slot_begin(slot, &rc))
 		return rc;
-	persist_init(slot, &send, range);
+	pmof_send_init(slot, &send, PMOF_MSG_PERSIST,
+		       pmof_put_persist(slot->msg.data, slot->tag, range, nr));
 	pmof_slot_post(slot, &send.wr, 2);
 	pmof_post_end();
-	return pmof_req_wait(&req);
+	return 0;
 }
 
-int pmof_assist_persist(struct pmof_queue *q, const struct pmof_range *range)
+static int assist_range(struct pmof_req *req, const struct pmof_range *range)
 {
 	struct pmof_range left = *range;
-	int rc;
+	int rc = 0;
 
-	q = pmof_persist_message_queue(q);
-	/* [P2] The message's own queue needs none: see pmof_send_init(). */
-	rc = pmof_persist_flush_queues(q->conn, q);
 	while (!rc && left.length) {
 		struct pmof_range part = {
 			left.offset, min_t(u64, left.length, ASSIST_MAX_BYTES)
 		};
 
-		rc = assist_message(q, &part);
+		rc = assist_message(req, &part, 1);
 		left.offset += part.length;
 		left.length -= part.length;
 	}
 	return rc;
 }
 
+/* What pmof_dirty_take() has taken, in as few messages as possible. */
+static int assist_marked(struct pmof_req *req)
+{
+	struct pmof_range range[ASSIST_RANGES];
+	struct pmof_conn *conn = req->q->conn;
+	u16 nr, most = min_t(u16, ASSIST_RANGES, conn->login.max_ranges);
+	int rc = 0;
+
+	do {
+		u64 room = ASSIST_MAX_BYTES;
+
+		for (nr = 0; nr < most && room; nr++) {
+			if (!pmof_dirty_next(conn, room, &range[nr]))
+				break;
+			room -= min(room, range[nr].length);
+		}
+		if (nr)
+			rc = assist_message(req, range, nr);
+	} while (nr && !rc);
+	return rc;
+}
+
+int pmof_assist_persist(struct pmof_queue *q, const struct pmof_range *range)
+{
+	struct pmof_req req = { .opcode = PMOF_OP_PERSIST };
+	struct pmof_conn *conn = q->conn;
+	bool marked = pmof_dirty_worth(conn, range->length);
+	int rc, waited;
+
+	/* [P6] The marks first: who has set one that is taken has made its queue dirty. */
+	rc = marked ? pmof_dirty_take(conn, range) : 0;
+	if (rc)
+		return rc;
+	q = pmof_persist_message_queue(q);
+	/* [P2] The message's own queue needs none: see pmof_send_init(). */
+	rc = pmof_persist_flush_queues(conn, q);
+	pmof_req_begin(&req, q);
+	if (!rc)
+		rc = marked ? assist_marked(&req) : assist_range(&req, range);
+	waited = pmof_req_wait(&req);
+	rc = rc ?: waited;
+	if (marked)
+		pmof_dirty_end(conn, rc);
+	return rc;
+}
+
 const struct pmof_persist_ops pmof_persist_assist = {
 	.method		= PMOF_METHOD_ASSIST,
 	.extra_wr	= 1,
+	.by_range	= true,
 	.post_durable	= pmof_assist_post_durable,
 	.post_commit	= pmof_assist_post_commit,
 	.persist	= pmof_assist_persist,

@@ -23,21 +23,26 @@ static const struct pmof_persist_ops *auto_pick(struct pmof_conn *conn, u64 byte
 	return pmof_persist_ops(method);
 }
 
-/* A put without PERSIST is the same WRITE whatever the method: any of them covers it. */
-static int auto_persist(struct pmof_queue *q, const struct pmof_range *range)
+static const struct pmof_persist_ops *auto_persister(const struct pmof_conn *conn)
 {
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(persist_order); i++)
-		if (q->conn->usable & BIT(persist_order[i]))
-			return pmof_persist_ops(persist_order[i])->persist(q, range);
-	/* rpc alone: its PERSIST is assist's. */
-	return pmof_assist_persist(q, range);
+		if (conn->usable & BIT(persist_order[i]))
+			return pmof_persist_ops(persist_order[i]);
+	return &pmof_persist_rpc;
+}
+
+/* A put without PERSIST is the same WRITE whatever the method: any of them covers it. */
+static int auto_persist(struct pmof_queue *q, const struct pmof_range *range)
+{
+	return auto_persister(q->conn)->persist(q, range);
 }
 
 const struct pmof_persist_ops pmof_persist_auto = {
 	.method		= PMOF_METHOD_AUTO,
 	.pick		= auto_pick,
+	.persister	= auto_persister,
 	.persist	= auto_persist,
 };
 

@@ -176,25 +176,47 @@ static int flush_range(struct pmof_queue *q, struct pmof_req *req, const struct 
  * what has left the server's HCA (a READ or a message cleans them), which is
  * less than durable here.
  */
+static int flush_queues(struct pmof_req *req, const struct pmof_range *range)
+{
+	struct pmof_queue *q = req->q;
+	struct pmof_conn *conn = q->conn;
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < conn->nr_queues && !rc; i++)
+		if (&conn->queues[i] == q || pmof_queue_put_seq(&conn->queues[i]))
+			rc = flush_range(&conn->queues[i], req, range);
+	return rc;
+}
+
 static int flush_persist(struct pmof_queue *q, const struct pmof_range *range)
 {
 	struct pmof_req req = { .opcode = PMOF_OP_PERSIST };
 	struct pmof_conn *conn = q->conn;
-	unsigned int i;
-	int rc = 0, waited;
+	bool marked = pmof_dirty_worth(conn, range->length);
+	struct pmof_range run;
+	int rc, waited;
 
+	rc = marked ? pmof_dirty_take(conn, range) : 0;
+	if (rc)
+		return rc;
 	pmof_req_begin(&req, q);
-	for (i = 0; i < conn->nr_queues && !rc; i++)
-		if (&conn->queues[i] == q || pmof_queue_put_seq(&conn->queues[i]))
-			rc = flush_range(&conn->queues[i], &req, range);
+	if (!marked)
+		rc = flush_queues(&req, range);
+	while (marked && !rc && pmof_dirty_next(conn, FLUSH_MAX_BYTES, &run))
+		rc = flush_queues(&req, &run);
 	waited = pmof_req_wait(&req);
-	return rc ?: waited;
+	rc = rc ?: waited;
+	if (marked)
+		pmof_dirty_end(conn, rc);
+	return rc;
 }
 
 const struct pmof_persist_ops pmof_persist_flush = {
 	.method		= PMOF_METHOD_FLUSH,
 	.extra_wr	= 4,
 	.each_piece	= true,
+	.by_range	= true,
 	.posts		= flush_posts,
 	.post_durable	= flush_post_durable,
 	.post_commit	= flush_post_commit,

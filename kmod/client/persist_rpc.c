@@ -8,23 +8,6 @@
  */
 #include "client.h"
 
-/*
- * A WRITE that has completed on another queue may still be in the server's HCA,
- * and would land on what the server's CPU has copied meanwhile: an older put on
- * a newer one.  It does not land on a later WRITE, so then the data go by that.
- * (Of an object's commit there is none: PREPARE has waited for all.)
- */
-static bool others_dirty(const struct pmof_queue *q)
-{
-	struct pmof_conn *conn = q->conn;
-	unsigned int i;
-
-	for (i = 0; i < conn->nr_queues; i++)
-		if (&conn->queues[i] != q && pmof_queue_dirty(&conn->queues[i]))
-			return true;
-	return false;
-}
-
 /* Whether @chain is one WRITE that is all of @range and fits a message. */
 static bool rpc_fits(struct pmof_slot *slot, const struct pmof_chain *chain,
 		     const struct pmof_range *range)
@@ -61,7 +44,8 @@ static void rpc_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 {
 	struct pmof_put put = { .range = *range };
 
-	if (rpc_fits(slot, chain, range) && !others_dirty(slot->q))
+	/* Or else the server's CPU could copy under a WRITE that is still to land. */
+	if (rpc_fits(slot, chain, range) && !pmof_persist_others_dirty(slot->q))
 		rpc_post(slot, chain->first, &put);
 	else
 		pmof_assist_post_durable(slot, chain, range);
@@ -82,6 +66,7 @@ static void rpc_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 const struct pmof_persist_ops pmof_persist_rpc = {
 	.method		= PMOF_METHOD_RPC,
 	.extra_wr	= 1,
+	.by_range	= true,
 	.post_durable	= rpc_post_durable,
 	.post_commit	= rpc_post_commit,
 	.persist	= pmof_assist_persist,

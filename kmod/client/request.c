@@ -104,10 +104,10 @@ u64 pmof_req_bytes(const struct pmof_req *req)
 	return req->length - (req->flags & PMOF_F_COMMIT ? PMOF_TRAILER_SIZE : 0);
 }
 
-/* [P4] An operation stays on one queue: this CPU's. */
+/* [P4] An operation stays on one queue: this CPU's.  Polled ones are the block device's. */
 struct pmof_queue *pmof_req_queue(struct pmof_conn *conn)
 {
-	return &conn->queues[raw_smp_processor_id() % conn->nr_queues];
+	return &conn->queues[raw_smp_processor_id() % conn->nr_shared];
 }
 
 void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
@@ -266,6 +266,15 @@ static void account(struct pmof_req *req)
 	}
 }
 
+/* What has completed and is not durable, for a later PERSIST to find. */
+static void mark_dirty(struct pmof_req *req)
+{
+	if ((req->opcode != PMOF_OP_PUT && !is_atomic(req)) || !req->length ||
+	    (req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)))
+		return;
+	pmof_dirty_mark(req->q->conn, req->offset, req->length);
+}
+
 /*
  * Waits for an issued operation and delivers a bounced get.  Returns its status.
  * The leader of a group is finished before the others of it.
@@ -285,6 +294,8 @@ int pmof_req_finish(struct pmof_req *req)
 		rc = READ_ONCE(req->leader->status);
 	if (!rc && req->opcode == PMOF_OP_REVALIDATE && !req->old)
 		rc = -EAGAIN;
+	if (!rc)
+		mark_dirty(req);
 	if (!rc)
 		account(req);
 	return contract_errno(req, rc);

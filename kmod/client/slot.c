@@ -6,6 +6,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "blk.h"
 #include "client.h"
 #include "compat.h"
 #include "trace.h"
@@ -13,22 +14,31 @@
 static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc);
 static void slot_error_done(struct ib_cq *cq, struct ib_wc *wc);
 
+/* What only an operation's slot needs. */
+static int slot_init_char(struct pmof_slot *slot, struct ib_device *dev)
+{
+	int rc = pmof_buf_init(&slot->bounce, dev, PMOF_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
+
+	if (rc)
+		return rc;
+	return pmof_buf_init(&slot->trailers, dev, 2 * PMOF_TRAILER_SIZE, DMA_FROM_DEVICE);
+}
+
 static int slot_init(struct pmof_slot *slot, struct pmof_queue *q, u16 tag)
 {
 	struct ib_device *dev = q->conn->ibdev;
+	bool block = tag >= q->nr_char;
 	int rc;
 
 	slot->q = q;
 	slot->tag = tag;
 	slot->cqe.done = slot_send_done;
 	slot->err_cqe.done = slot_error_done;
-	rc = pmof_buf_init(&slot->bounce, dev, PMOF_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
-	if (rc)
-		return rc;
+	slot->done = block ? pmof_blk_slot_done : pmof_req_slot_done;
 	rc = pmof_buf_init(&slot->msg, dev, PMOF_SLOT_MSG_SIZE, DMA_TO_DEVICE);
-	if (rc)
+	if (rc || block)
 		return rc;
-	return pmof_buf_init(&slot->trailers, dev, 2 * PMOF_TRAILER_SIZE, DMA_FROM_DEVICE);
+	return slot_init_char(slot, dev);
 }
 
 static void slots_free(struct pmof_slot *slots, u16 nr, struct ib_device *dev)

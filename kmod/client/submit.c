@@ -40,6 +40,9 @@ static bool needs_wait(const struct submit *s, const struct pmof_req *req)
 {
 	if (s->pinned > SUBMIT_MAX_PINNED)
 		return true;
+	/* By the marks it covers what has completed. */
+	if (req->opcode == PMOF_OP_PERSIST && pmof_dirty_worth(s->q->conn, req->length))
+		return true;
 	if (req->opcode == PMOF_OP_PERSIST || pmof_req_is_object(req))
 		return s->fence;
 	return req->opcode == PMOF_OP_PUT && s->got;

@@ -36,7 +36,10 @@ CONN_ATTR(placement, "%s", pmof_placement_name(conn->login.placement));
 CONN_ATTR(placement_asserted, "%d", !!(conn->login.flags & PMOF_LOGIN_R_ASSERTED));
 CONN_ATTR(durable, "%d", !!(conn->login.flags & PMOF_LOGIN_R_DURABLE));
 CONN_ATTR(read_only, "%d", !!(conn->login.flags & PMOF_LOGIN_R_READ_ONLY));
-CONN_ATTR(queues, "%u", conn->nr_queues);
+CONN_ATTR(queues, "%u", conn->nr_shared);
+CONN_ATTR(poll_queues, "%u", conn->nr_queues - conn->nr_shared);
+CONN_ATTR(block, "%s", conn->opt.block ? dev_name(&conn->dev) : "");
+CONN_ATTR(cache, "%s", conn->opt.writeback ? "writeback" : "writethrough");
 CONN_ATTR(depth, "%u", conn->queues[0].depth);
 CONN_ATTR(client_id, "%s", conn->opt.id);
 
@@ -113,6 +116,9 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_durable.attr,
 	&dev_attr_read_only.attr,
 	&dev_attr_queues.attr,
+	&dev_attr_poll_queues.attr,
+	&dev_attr_block.attr,
+	&dev_attr_cache.attr,
 	&dev_attr_depth.attr,
 	&dev_attr_client_id.attr,
 	&dev_attr_disconnect.attr,
@@ -172,6 +178,10 @@ STAT(commits, PMOF_STAT_COMMITS);
 STAT(valid_gets, PMOF_STAT_VALID_GETS);
 STAT(bytes_put, PMOF_STAT_BYTES_PUT);
 STAT(bytes_got, PMOF_STAT_BYTES_GOT);
+STAT(block_reads, PMOF_STAT_BLOCK_READS);
+STAT(block_writes, PMOF_STAT_BLOCK_WRITES);
+STAT(block_zeroes, PMOF_STAT_BLOCK_ZEROES);
+STAT(block_flushes, PMOF_STAT_BLOCK_FLUSHES);
 STAT(errors, PMOF_STAT_ERRORS);
 
 SERVER_STAT(rpc_calls, PMOF_SRV_RPC_CALLS);
@@ -186,6 +196,8 @@ SERVER_STAT(puts, PMOF_SRV_PUTS);
 SERVER_STAT(commits, PMOF_SRV_COMMITS);
 SERVER_STAT(prepares, PMOF_SRV_PREPARES);
 SERVER_STAT(revalidates, PMOF_SRV_REVALIDATES);
+SERVER_STAT(zeroes, PMOF_SRV_ZEROES);
+SERVER_STAT(bytes_zeroed, PMOF_SRV_BYTES_ZEROED);
 SERVER_STAT(device_flushes, PMOF_SRV_DEVICE_FLUSHES);
 SERVER_STAT(batch_1, PMOF_SRV_BATCH_1);
 SERVER_STAT(batch_2, PMOF_SRV_BATCH_2);
@@ -217,6 +229,10 @@ static struct attribute *stat_attrs[] = {
 	&stat_valid_gets.attr.attr,
 	&stat_bytes_put.attr.attr,
 	&stat_bytes_got.attr.attr,
+	&stat_block_reads.attr.attr,
+	&stat_block_writes.attr.attr,
+	&stat_block_zeroes.attr.attr,
+	&stat_block_flushes.attr.attr,
 	&stat_errors.attr.attr,
 	NULL
 };
@@ -234,6 +250,8 @@ static struct attribute *server_stat_attrs[] = {
 	&server_stat_commits.attr.attr,
 	&server_stat_prepares.attr.attr,
 	&server_stat_revalidates.attr.attr,
+	&server_stat_zeroes.attr.attr,
+	&server_stat_bytes_zeroed.attr.attr,
 	&server_stat_device_flushes.attr.attr,
 	&server_stat_batch_1.attr.attr,
 	&server_stat_batch_2.attr.attr,

@@ -52,6 +52,31 @@ TRACE_EVENT(pmof_method,
 		  __entry->method)
 );
 
+/* A request of the block device; op: enum req_op, sector: of 512 bytes */
+TRACE_EVENT(pmof_block,
+	TP_PROTO(int instance, u16 queue, int tag, unsigned int op, u64 sector, unsigned int bytes),
+	TP_ARGS(instance, queue, tag, op, sector, bytes),
+	TP_STRUCT__entry(
+		__field(int, instance)
+		__field(u16, queue)
+		__field(int, tag)
+		__field(unsigned int, op)
+		__field(u64, sector)
+		__field(unsigned int, bytes)
+	),
+	TP_fast_assign(
+		__entry->instance = instance;
+		__entry->queue = queue;
+		__entry->tag = tag;
+		__entry->op = op;
+		__entry->sector = sector;
+		__entry->bytes = bytes;
+	),
+	TP_printk("pmof%d queue=%u tag=%d op=%u sector=%llu bytes=%u",
+		  __entry->instance, __entry->queue, __entry->tag, __entry->op,
+		  __entry->sector, __entry->bytes)
+);
+
 DECLARE_EVENT_CLASS(pmof_slot,
 	TP_PROTO(int instance, u16 queue, u16 tag, int value),
 	TP_ARGS(instance, queue, tag, value),

@@ -15,7 +15,7 @@ int pmof_layout_init(struct pmof_layout *l, u64 size, u64 segment_size)
 }
 EXPORT_SYMBOL_GPL(pmof_layout_init);
 
-/* Insertion sort: there are at most a few dozen. */
+/* Insertion sort: there are at most PMOF_MAX_RANGES, and most come sorted. */
 static void range_sort(struct pmof_range *range, unsigned int nr)
 {
 	unsigned int i, j;

@@ -27,7 +27,8 @@
 #define PMOF_MAX_SEGMENTS	131072
 #define PMOF_MIN_SEGMENT	4096ULL
 #define PMOF_MAX_SEGMENT	1073741824ULL
-#define PMOF_MAX_RANGES		16		/* ranges of one PERSIST */
+#define PMOF_MAX_RANGES		128		/* ranges of one PERSIST */
+#define PMOF_MAX_ZERO		(16ULL << 20)	/* bytes of one ZERO */
 
 /* Message opcodes. */
 enum pmof_wire_opcode {
@@ -39,6 +40,7 @@ enum pmof_wire_opcode {
 	PMOF_MSG_COMMIT		= 0x12,	/* I/O: write a range back, then set PF and VF */
 	PMOF_MSG_PREPARE	= 0x13,	/* I/O: new generations */
 	PMOF_MSG_REVALIDATE	= 0x14,	/* I/O: VF where PF is set */
+	PMOF_MSG_ZERO		= 0x15,	/* I/O: a range of zeros, durable */
 	PMOF_MSG_REPLY		= 0x80,	/* set in the opcode of every reply */
 };
 
@@ -180,6 +182,8 @@ enum pmof_server_stat {
 	PMOF_SRV_COMMITS,	/* objects committed, by PUT or COMMIT */
 	PMOF_SRV_PREPARES,	/* objects prepared */
 	PMOF_SRV_REVALIDATES,	/* objects revalidated */
+	PMOF_SRV_ZEROES,	/* ZERO messages worked off */
+	PMOF_SRV_BYTES_ZEROED,	/* by them */
 	PMOF_SRV_DEVICE_FLUSHES, /* flushes of the PMEM device */
 	PMOF_SRV_BATCH_1,	/* runs by how many requests they took: 1 */
 	PMOF_SRV_BATCH_2,	/* 2 and 3 */
@@ -244,6 +248,14 @@ struct pmof_wire_commit {
 };
 
 static_assert(sizeof(struct pmof_wire_commit) == 48, "wire layout");
+
+struct pmof_wire_zero {
+	struct pmof_wire_hdr hdr;
+	__le64 offset;
+	__le64 length;		/* 1..PMOF_MAX_ZERO */
+};
+
+static_assert(sizeof(struct pmof_wire_zero) == 32, "wire layout");
 
 #define PMOF_MAX_OBJECTS	128	/* of one PREPARE or REVALIDATE */
 
@@ -364,6 +376,8 @@ size_t pmof_put_put(struct pmof_wire_put *w, u16 tag, const struct pmof_put *p);
 int pmof_get_put(const void *buf, size_t len, u64 ns_size, struct pmof_put *out);
 size_t pmof_put_commit(struct pmof_wire_commit *w, u16 tag, const struct pmof_put *p);
 int pmof_get_commit(const void *buf, size_t len, u64 ns_size, struct pmof_put *out);
+size_t pmof_put_zero(struct pmof_wire_zero *w, u16 tag, const struct pmof_range *range);
+int pmof_get_zero(const void *buf, size_t len, u64 ns_size, struct pmof_range *out);
 size_t pmof_put_objects(struct pmof_wire_objects *w, u8 opcode, u16 tag, const u64 *trailer,
 			u32 count);
 int pmof_get_objects(const void *buf, size_t len, u64 ns_size, u64 trailer[PMOF_MAX_OBJECTS],

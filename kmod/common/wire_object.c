@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The wire codec of the messages that carry data and of those about objects. */
+/* The wire codec of the messages that write to the namespace and of those about objects. */
 #include "wire.h"
 #include "object.h"
 #include "range.h"
@@ -93,6 +93,30 @@ int pmof_get_commit(const void *buf, size_t len, u64 ns_size, struct pmof_put *o
 	return 0;
 }
 EXPORT_SYMBOL_GPL(pmof_get_commit);
+
+size_t pmof_put_zero(struct pmof_wire_zero *w, u16 tag, const struct pmof_range *range)
+{
+	memset(w, 0, sizeof(*w));
+	pmof_put_hdr(&w->hdr, PMOF_MSG_ZERO, tag, sizeof(*w), 0);
+	w->offset = cpu_to_le64(range->offset);
+	w->length = cpu_to_le64(range->length);
+	return sizeof(*w);
+}
+EXPORT_SYMBOL_GPL(pmof_put_zero);
+
+int pmof_get_zero(const void *buf, size_t len, u64 ns_size, struct pmof_range *out)
+{
+	const struct pmof_wire_zero *w = buf;
+
+	if (len != sizeof(*w))
+		return PMOF_SC_INVALID;
+	out->offset = le64_to_cpu(w->offset);
+	out->length = le64_to_cpu(w->length);
+	if (!out->length || out->length > PMOF_MAX_ZERO)
+		return PMOF_SC_INVALID;
+	return pmof_range_ok(out->offset, out->length, ns_size) ? 0 : PMOF_SC_RANGE;
+}
+EXPORT_SYMBOL_GPL(pmof_get_zero);
 
 /* PREPARE and REVALIDATE. */
 size_t pmof_put_objects(struct pmof_wire_objects *w, u8 opcode, u16 tag, const u64 *trailer,

@@ -68,6 +68,7 @@ void pmof_flush_round(struct pmof_flush_worker *w);
 /* flush_kinds.c */
 extern const struct pmof_flush_ops pmof_flush_persist;
 extern const struct pmof_flush_ops pmof_flush_put;
+extern const struct pmof_flush_ops pmof_flush_zero;
 bool pmof_flush_copy(struct pmof_srv_req *req, struct pmof_write_backs *wb);
 u64 pmof_flush_slice(struct pmof_srv_req *req, struct pmof_range *range, u64 left,
 		     struct pmof_write_backs *wb);

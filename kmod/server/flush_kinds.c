@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* PERSIST and PUT, as the flush workers see them. */
+/* PERSIST, PUT and ZERO, as the flush workers see them. */
 #include "flush.h"
 
 /* Takes up to @left bytes off the front of a range.  Returns how many are left. */
@@ -62,4 +62,29 @@ static u32 reply_put(struct pmof_srv_req *req)
 const struct pmof_flush_ops pmof_flush_put = {
 	.work	= work_put,
 	.reply	= reply_put,
+};
+
+/* A slice ends where a line does, so that no line is stored to twice. */
+static bool work_zero(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
+{
+	struct pmof_session *s = req->queue->session;
+	struct pmof_range *r = &req->zero;
+	u64 n = min(r->length, left - r->offset % PMOF_LINE_SIZE);
+
+	pmof_write_backs_count(wb, s, pmof_persist_zero(s->ns, r->offset, n));
+	pmof_session_stat(s, PMOF_SRV_BYTES_ZEROED, n);
+	r->offset += n;
+	r->length -= n;
+	return !r->length;
+}
+
+static u32 reply_zero(struct pmof_srv_req *req)
+{
+	pmof_session_stat(req->queue->session, PMOF_SRV_ZEROES, 1);
+	return pmof_rpc_fill_status(req, PMOF_SC_OK);
+}
+
+const struct pmof_flush_ops pmof_flush_zero = {
+	.work	= work_zero,
+	.reply	= reply_zero,
 };

@@ -11,6 +11,7 @@
  */
 #include <linux/blkdev.h>
 #include <linux/libnvdimm.h>
+#include <linux/mm.h>
 #include <linux/string.h>
 #include <asm/barrier.h>
 
@@ -34,20 +35,46 @@ u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length)
 	return pmof_range_lines(offset, length);
 }
 
+/* Where it is not the architecture's, memcpy_flushcache() only copies. */
+static bool past_cache(const struct pmof_ns *ns)
+{
+	return ns->domain != PMOF_DOMAIN_CPU_CACHE &&
+	       IS_ENABLED(CONFIG_ARCH_HAS_UACCESS_FLUSHCACHE);
+}
+
 /*
  * [R1] Stores @data at a range, which must be valid, on its way to the memory
  * controller.  Returns how many cache lines that were.
  */
 u64 pmof_persist_copy(const struct pmof_ns *ns, u64 offset, const void *data, u64 length)
 {
-	/* Where it is not the architecture's, memcpy_flushcache() only copies. */
-	if (ns->domain != PMOF_DOMAIN_CPU_CACHE &&
-	    IS_ENABLED(CONFIG_ARCH_HAS_UACCESS_FLUSHCACHE)) {
+	if (past_cache(ns)) {
 		memcpy_flushcache(ns->addr + offset, data, length);
 		return pmof_range_lines(offset, length);
 	}
 	memcpy(ns->addr + offset, data, length);
 	return pmof_persist_write_back(ns, offset, length);
+}
+
+/*
+ * [R1] The same with zeros, for any length: past the cache, which a large range
+ * would fill with lines that nobody wants.
+ */
+u64 pmof_persist_zero(const struct pmof_ns *ns, u64 offset, u64 length)
+{
+	const void *zeros = page_address(ZERO_PAGE(0));
+	u64 end = offset + length;
+	u64 at, next;
+
+	if (!past_cache(ns)) {
+		memset(ns->addr + offset, 0, length);
+		return pmof_persist_write_back(ns, offset, length);
+	}
+	for (at = offset; at < end; at = next) {
+		next = min(round_down(at, PAGE_SIZE) + PAGE_SIZE, end);
+		memcpy_flushcache(ns->addr + at, zeros, next - at);
+	}
+	return pmof_range_lines(offset, length);
 }
 
 /*

@@ -137,6 +137,17 @@ static int parse_commit(struct pmof_srv_req *req, const void *msg, u32 len)
 	return 0;
 }
 
+static int parse_zero(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	int status = pmof_get_zero(msg, len, req->queue->session->ns->size, &req->zero);
+
+	if (status)
+		return status;
+	pmof_mark_range(req->zero.offset, req->zero.length);
+	req->flush = &pmof_flush_zero;
+	return 0;
+}
+
 static int parse_objects(struct pmof_srv_req *req, const void *msg, u32 len)
 {
 	struct pmof_objects_args *a = &req->objects;
@@ -212,6 +223,13 @@ static const struct pmof_rpc rpc_table[] = {
 		.min_len	= sizeof(struct pmof_wire_commit),
 		.max_len	= sizeof(struct pmof_wire_commit),
 		.parse		= parse_commit,
+		.run		= run_flush,
+	}, {
+		.opcode		= PMOF_MSG_ZERO,
+		.right		= PMOF_RIGHT_WRITE,
+		.min_len	= sizeof(struct pmof_wire_zero),
+		.max_len	= sizeof(struct pmof_wire_zero),
+		.parse		= parse_zero,
 		.run		= run_flush,
 	}, {
 		.opcode		= PMOF_MSG_PREPARE,

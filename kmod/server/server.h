@@ -163,6 +163,7 @@ struct pmof_srv_req {
 		struct pmof_segments_args segments;
 		struct pmof_persist_args persist;
 		struct pmof_put_args put;
+		struct pmof_range zero;		/* shrinks as it is worked off */
 		struct pmof_objects_args objects;
 	};
 };
@@ -384,6 +385,7 @@ void pmof_flush_queue(struct pmof_srv_req *req);
 /* persist.c */
 u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length);
 u64 pmof_persist_copy(const struct pmof_ns *ns, u64 offset, const void *data, u64 length);
+u64 pmof_persist_zero(const struct pmof_ns *ns, u64 offset, u64 length);
 void pmof_persist_fence(void);
 int pmof_persist_flush_device(const struct pmof_ns *ns);
 

@@ -130,7 +130,7 @@ static uint32_t collect(uint32_t first, uint32_t end, bool *mine, char *text)
 	return n;
 }
 
-void do_persist(uint32_t first, uint32_t end)
+void do_persist(uint32_t first, uint32_t end, bool whole)
 {
 	const struct wslot *last = &work.slot[end - 1];
 	struct pmof_persist p = {
@@ -143,6 +143,10 @@ void do_persist(uint32_t first, uint32_t end)
 
 	if (!mine || !text)
 		die("no memory");
+	if (whole) {
+		p.offset = 0;
+		p.length = work.ns_size;
+	}
 	if (collect(first, end, mine, text)) {
 		number = op_number("persist %%u %llu %llu%s", (unsigned long long)p.offset,
 				   (unsigned long long)p.length, text);

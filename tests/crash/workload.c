@@ -125,9 +125,9 @@ static void step_plain(struct thread *t)
 		do_plain_put(t, t->first + crash_rnd(&t->rnd, t->nr));
 	/* Its own, or also what other threads have put. */
 	if (crash_rnd(&t->rnd, 2))
-		do_persist(t->first, t->first + t->nr);
+		do_persist(t->first, t->first + t->nr, false);
 	else
-		do_persist(work.first_plain, work.end_plain);
+		do_persist(work.first_plain, work.end_plain, crash_rnd(&t->rnd, 2));
 }
 
 static void step_persist(struct thread *t)
@@ -136,7 +136,8 @@ static void step_persist(struct thread *t)
 	uint32_t first = work.first_plain + crash_rnd(&t->rnd, nr);
 
 	usleep(crash_rnd(&t->rnd, 5000));
-	do_persist(first, first + 1 + crash_rnd(&t->rnd, work.end_plain - first));
+	do_persist(first, first + 1 + crash_rnd(&t->rnd, work.end_plain - first),
+		   crash_rnd(&t->rnd, 2));
 }
 
 static void step_read(struct thread *t)
@@ -232,6 +233,7 @@ static uint64_t first_offset(void)
 		die("GET_INFO: %s", strerror(errno));
 	printf("workload: method %u, domain %u, %u queues, segments of %llu bytes\n", info.method,
 	       info.domain, info.nr_queues, (unsigned long long)info.segment_size);
+	work.ns_size = info.ns_size;
 	return info.segment_size < info.ns_size && info.segment_size > 65536 ?
 	       info.segment_size - 32768 : 32768;
 }
@@ -241,7 +243,8 @@ static void run(char *kinds)
 	static struct thread t[MAX_THREADS];
 	static pthread_t id[MAX_THREADS];
 	uint32_t n = make_threads(t, kinds), i;
-	uint64_t at = work.base ? work.base : first_offset();
+	uint64_t first = first_offset();
+	uint64_t at = work.base ? work.base : first;
 
 	for (i = 0; i < n; i++) {
 		t[i].rnd = crash_mix(work.seed + i);

@@ -50,6 +50,7 @@ struct work {
 	int fd;
 	uint64_t seed;
 	uint32_t limit;			/* operations after which the threads stop */
+	uint64_t ns_size;
 	uint64_t base;			/* where its slots begin; 0: it chooses */
 	uint64_t first_mark;		/* mark of operation 0: several runs may share a trace */
 	struct wslot slot[MAX_SLOTS];
@@ -71,8 +72,8 @@ bool work_over(void);
 /* One operation each. */
 void do_put(struct thread *t, uint32_t slot);
 void do_plain_put(struct thread *t, uint32_t slot);
-/* Makes durable what has been put to slots [first, end), whoever did. */
-void do_persist(uint32_t first, uint32_t end);
+/* Makes durable what has been put to slots [first, end), whoever did; @whole: by a PERSIST of everything. */
+void do_persist(uint32_t first, uint32_t end, bool whole);
 void do_prepare(uint32_t slot);
 void do_commit(struct thread *t, uint32_t slot);
 void do_atomic(struct thread *t, uint32_t slot);

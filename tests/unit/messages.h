@@ -45,6 +45,8 @@ static const struct pmof_put commit = {
 
 static const struct pmof_put put = { .range = { 4093, 40 } };
 
+static const struct pmof_range zero = { NS_SIZE - 4099, 4097 };
+
 static const u64 trailers[3] = { 8, 4096, NS_SIZE - 8 };
 static const u64 generations[3] = { 1, 0xffffffffffffULL, 77 };
 
@@ -204,6 +206,19 @@ static int decode_commit(const void *buf, size_t len)
 	return rc ? rc : pmof_get_commit(buf, len, NS_SIZE, &out);
 }
 
+static size_t build_zero(void *buf)
+{
+	return pmof_put_zero(buf, 1, &zero);
+}
+
+static int decode_zero(const void *buf, size_t len)
+{
+	struct pmof_range out;
+	int rc = pmof_get_request_hdr(buf, len);
+
+	return rc ? rc : pmof_get_zero(buf, len, NS_SIZE, &out);
+}
+
 static size_t build_prepare(void *buf)
 {
 	return pmof_put_objects(buf, PMOF_MSG_PREPARE, 1, trailers, 3);
@@ -259,6 +274,7 @@ static const struct message messages[] = {
 	{ "put", build_put, decode_put, false },
 	{ "put commit", build_put_commit, decode_put, false },
 	{ "commit", build_commit, decode_commit, false },
+	{ "zero", build_zero, decode_zero, false },
 	{ "prepare", build_prepare, decode_objects, false },
 	{ "revalidate", build_revalidate, decode_objects, false },
 	{ "prepare reply", build_prepare_reply, decode_prepare_reply, false },

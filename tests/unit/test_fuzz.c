@@ -33,7 +33,7 @@ static size_t plausible_object(u8 *buf, u64 *state)
 
 	for (i = 0; i < count; i++)
 		value[i] = 8 * (1 + i);
-	switch (rnd(state) % 5) {
+	switch (rnd(state) % 6) {
 	case 0:
 		len = pmof_put_put((void *)buf, 0, &p);
 		rnd_fill(state, buf + len, p.range.length);
@@ -43,6 +43,8 @@ static size_t plausible_object(u8 *buf, u64 *state)
 	case 2:
 		return pmof_put_objects((void *)buf, PMOF_MSG_PREPARE, 0, value, count);
 	case 3:
+		return pmof_put_zero((void *)buf, 0, &p.range);
+	case 4:
 		return pmof_put_objects_reply((void *)buf, PMOF_MSG_PREPARE, 0, value, count);
 	default:
 		return pmof_put_objects_reply((void *)buf, PMOF_MSG_REVALIDATE, 0, value, count);
@@ -137,11 +139,15 @@ static bool requests_hold(const void *p, size_t len)
 	return true;
 }
 
-/* What a decoder of a PUT or COMMIT lets through lies in the namespace, in what arrived. */
+/* What a decoder of a ZERO, PUT or COMMIT lets through lies in the namespace, in what arrived. */
 static bool puts_hold(const void *p, size_t len)
 {
+	struct pmof_range zero;
 	struct pmof_put put;
 
+	if (!pmof_get_zero(p, len, NS_SIZE, &zero) &&
+	    (!zero.length || zero.length > PMOF_MAX_ZERO || zero.offset > NS_SIZE - zero.length))
+		return false;
 	if (!pmof_get_put(p, len, NS_SIZE, &put) &&
 	    (!pmof_range_ok(put.range.offset, put.range.length, NS_SIZE) || !put.range.length ||
 	     put.range.length != len - sizeof(struct pmof_wire_put) ||

@@ -418,4 +418,45 @@ TEST(persist_lies)
 	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_persist(buf, len, NS_SIZE, out, &nr));
 }
 
+TEST(zero_round_trip)
+{
+	struct pmof_wire_zero w;
+	struct pmof_range out;
+
+	ASSERT_EQ(sizeof(w), pmof_put_zero(&w, 0x1234, &zero));
+	EXPECT_EQ(0x1234, le16_to_cpu(w.hdr.tag));
+	ASSERT_EQ(0, pmof_get_request_hdr(&w, sizeof(w)));
+	ASSERT_EQ(0, pmof_get_zero(&w, sizeof(w), NS_SIZE, &out));
+	EXPECT_EQ(zero.offset, out.offset);
+	EXPECT_EQ(zero.length, out.length);
+	EXPECT_EQ(PMOF_MSG_ZERO, w.hdr.opcode);
+	EXPECT_EQ(0, memcmp((u8 *)&w + 16, "\xfd\xef\xff\x1f\0\0\0\0\x01\x10\0\0\0\0\0\0", 16))
+		TH_LOG("the layout on the wire has changed");
+}
+
+static int zero_with(u64 offset, u64 length)
+{
+	struct pmof_range range = { offset, length };
+	struct pmof_wire_zero w;
+
+	return decode_zero(&w, pmof_put_zero(&w, 1, &range));
+}
+
+TEST(zero_limits)
+{
+	EXPECT_EQ(0, zero_with(0, 1));
+	EXPECT_EQ(0, zero_with(NS_SIZE - 1, 1));
+	EXPECT_EQ(0, zero_with(7, PMOF_MAX_ZERO));
+	EXPECT_EQ(0, zero_with(NS_SIZE - PMOF_MAX_ZERO, PMOF_MAX_ZERO));
+	EXPECT_EQ(PMOF_SC_INVALID, zero_with(0, 0));
+	EXPECT_EQ(PMOF_SC_INVALID, zero_with(0, PMOF_MAX_ZERO + 1));
+	EXPECT_EQ(PMOF_SC_INVALID, zero_with(0, 1ULL << 32));
+	EXPECT_EQ(PMOF_SC_INVALID, zero_with(1, U64_MAX));
+	EXPECT_EQ(PMOF_SC_RANGE, zero_with(NS_SIZE, 1));
+	EXPECT_EQ(PMOF_SC_RANGE, zero_with(NS_SIZE - 1, 2));
+	EXPECT_EQ(PMOF_SC_RANGE, zero_with(NS_SIZE - PMOF_MAX_ZERO + 1, PMOF_MAX_ZERO));
+	EXPECT_EQ(PMOF_SC_RANGE, zero_with(U64_MAX, 1));
+	EXPECT_EQ(PMOF_SC_RANGE, zero_with(U64_MAX - 1, 4096));
+}
+
 TEST_HARNESS_MAIN

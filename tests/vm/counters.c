@@ -99,6 +99,29 @@ TEST_F(counters, durable_put_across_lines)
 	DURABLE(c, 65, 4096);
 }
 
+/* Only what was put since the last one is written back. */
+TEST_F(counters, fsync_names_what_was_put)
+{
+	struct counts c;
+
+	ASSERT_EQ(0, fsync(self->fd));
+	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 64, 0));
+	ASSERT_EQ(0, vm_put(self->fd, AT + 65536, self->buf, 64, 0));
+	c = take(self->instance);
+	ASSERT_EQ(0, fsync(self->fd));
+	GREW(c, ROUND_TRIPS, 1);
+	if (self->assist) {
+		GREW(c, WR_SEND, 1);
+		GREW(c, BYTES, 2 * 4096);
+		if (!self->cpu_cache)
+			GREW(c, LINES, 2 * 64);
+	}
+	c = take(self->instance);
+	ASSERT_EQ(0, fsync(self->fd));
+	GREW(c, WR_SEND, 0);
+	GREW(c, LINES, 0);
+}
+
 TEST_F(counters, durable_put_of_nothing)
 {
 	struct counts c = take(self->instance);
@@ -149,7 +172,7 @@ TEST_F(counters, atomics)
 	DURABLE(c, 1, 8);
 }
 
-/* Split and pipelined: still one round trip, one message, every line once. */
+/* Several WRITEs in one post: one round trip, one message, every line once. */
 TEST_F(counters, durable_put_of_a_mebibyte)
 {
 	struct counts c = take(self->instance);
@@ -157,7 +180,8 @@ TEST_F(counters, durable_put_of_a_mebibyte)
 
 	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 1 * MiB, PMOF_F_PERSIST));
 	writes = vm_stat(self->instance, names[WR_WRITE]) - c.v[WR_WRITE];
-	EXPECT_GE(writes, 8);
+	/* As many as the buffer's pages need: neighbours in memory share an SGE. */
+	EXPECT_GE(writes, 1);
 	EXPECT_LE(writes, 40);
 	GREW(c, ROUND_TRIPS, 1);
 	GREW(c, WR_SEND, self->assist ? 1 : 0);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The block device /dev/pmofN, and the calls between its files. */
+#ifndef PMOF_BLK_H
+#define PMOF_BLK_H
+
+#include <linux/blk-mq.h>
+
+#include "client.h"
+#include "compat.h"
+
+/**
+ * struct pmof_blk - a connection's block device
+ *
+ * Lives as long as the connection object.  The disk holds a reference on that
+ * until its last user has closed it; requests are under way only between
+ * pmof_blk_add() and pmof_blk_del().
+ */
+struct pmof_blk {
+	struct pmof_conn *conn;
+	struct gendisk *disk;
+	struct blk_mq_tag_set tags;
+	u32 max_segment_size;
+	bool added;		/* conn->state_lock: @dead may be queued */
+	struct work_struct dead;
+	struct mutex claim_lock;	/* the next three */
+	struct pmof_bdev claim;	/* while @writers */
+	unsigned int writers;	/* open files of the character device that may write */
+	bool removed;		/* @disk may be gone */
+};
+
+/* Of each request, with its tag. */
+struct pmof_blk_cmd {
+	struct work_struct work;	/* what has to sleep before it can go out */
+	bool working;
+	blk_status_t status;
+};
+
+/* blk.c */
+int pmof_blk_init(void);
+void pmof_blk_exit(void);
+int pmof_blk_alloc(struct pmof_conn *conn);
+void pmof_blk_free(struct pmof_conn *conn);
+int pmof_blk_add(struct pmof_conn *conn);
+void pmof_blk_del(struct pmof_conn *conn);
+void pmof_blk_lost(struct pmof_conn *conn);
+int pmof_blk_claim(struct pmof_conn *conn);
+void pmof_blk_unclaim(struct pmof_conn *conn);
+
+/* blk_io.c */
+extern const struct blk_mq_ops pmof_blk_ops;
+void pmof_blk_slot_done(struct pmof_slot *slot, int status);
+struct pmof_slot *pmof_blk_slot(struct pmof_queue *q, struct request *rq);
+blk_status_t pmof_blk_status(const struct pmof_conn *conn, int rc);
+
+static inline struct pmof_range pmof_blk_range(const struct request *rq)
+{
+	return (struct pmof_range) {
+		.offset = (u64)blk_rq_pos(rq) << SECTOR_SHIFT,
+		.length = blk_rq_bytes(rq),
+	};
+}
+
+/* blk_sync.c */
+extern struct workqueue_struct *pmof_blk_wq;
+void pmof_blk_flush(struct request *rq);
+void pmof_blk_zero(struct pmof_queue *q, struct request *rq);
+
+#endif /* PMOF_BLK_H */

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The block device's requests: from a bio's pages to RDMA and back.  What a
+ * request needs comes with its tag; nothing is allocated, and nothing sleeps.
+ */
+#include "blk.h"
+#include "trace.h"
+
+/*
+ * A request's slot: behind those of the character device.  It is fresh: its last
+ * user was the request that had the tag before, and has ended.
+ */
+struct pmof_slot *pmof_blk_slot(struct pmof_queue *q, struct request *rq)
+{
+	struct pmof_slot *slot = &q->slots[q->nr_char + rq->tag];
+
+	pmof_slot_reset(slot);
+	slot->rq = rq;
+	return slot;
+}
+
+/* A write that completes when it is placed: a FLUSH makes it durable. */
+static bool is_cached(const struct pmof_conn *conn, const struct request *rq)
+{
+	return conn->opt.writeback && !(rq->cmd_flags & REQ_FUA);
+}
+
+/* Memory that is contiguous, as SGEs. */
+static int map_run(struct pmof_slot *slot, const struct bio_vec *run, u32 limit)
+{
+	u32 most = slot->q->conn->blk->max_segment_size;
+	u32 done = 0;
+	int rc = 0;
+
+	while (!rc && done < run->bv_len) {
+		u32 offset = run->bv_offset + done;
+		u32 n = min(run->bv_len - done, most);
+
+		/* The queue's limits say so too. */
+		if (WARN_ON_ONCE(slot->nr_sge == limit))
+			return -EIO;
+		rc = pmof_slot_map(slot, run->bv_page + offset / PAGE_SIZE,
+				   offset_in_page(offset), n);
+		done += n;
+	}
+	return rc;
+}
+
+static bool follows(const struct bio_vec *run, const struct bio_vec *bv)
+{
+	return page_to_phys(run->bv_page) + run->bv_offset + run->bv_len ==
+	       page_to_phys(bv->bv_page) + bv->bv_offset;
+}
+
+/* The bios' own pages; neighbours become one SGE.  Return: 0, -ENOMEM (try again), -EIO. */
+static int map_data(struct pmof_slot *slot, struct request *rq)
+{
+	const struct pmof_queue *q = slot->q;
+	bool write = op_is_write(req_op(rq));
+	u32 limit = write ? q->write_sge : q->read_sge;
+	struct bio_vec run = { };
+	struct req_iterator iter;
+	struct bio_vec bv;
+	int rc = 0;
+
+	pmof_slot_map_begin(slot, write ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
+	rq_for_each_bvec(bv, rq, iter) {
+		if (run.bv_len && follows(&run, &bv)) {
+			run.bv_len += bv.bv_len;
+			continue;
+		}
+		rc = map_run(slot, &run, limit);
+		if (rc)
+			break;
+		run = bv;
+	}
+	if (!rc)
+		rc = map_run(slot, &run, limit);
+	if (rc)
+		pmof_slot_unmap(slot);
+	return rc;
+}
+
+/* [B1] Durable when it completes, by what the method puts behind it in the same post. */
+static void post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
+			 const struct pmof_range *range)
+{
+	struct pmof_conn *conn = slot->q->conn;
+	const struct pmof_persist_ops *persist = conn->persist;
+
+	if (persist->pick)
+		persist = persist->pick(conn, range->length);
+	trace_pmof_method(conn->instance, slot->q->id, range->offset, range->length,
+			  persist->method);
+	persist->post_durable(slot, chain, range);
+}
+
+/* Posts a READ or WRITE; false: the reference on the connection has not been passed on. */
+static bool post_rw(struct pmof_queue *q, struct request *rq, blk_status_t *status)
+{
+	struct pmof_range range = pmof_blk_range(rq);
+	bool write = req_op(rq) == REQ_OP_WRITE;
+	struct pmof_slot *slot = pmof_blk_slot(q, rq);
+	struct ib_rdma_wr wr[PMOF_SLOT_WR];
+	struct pmof_chain chain;
+	int rc;
+
+	rc = map_data(slot, rq);
+	if (unlikely(rc)) {
+		*status = rc == -ENOMEM ? BLK_STS_RESOURCE : BLK_STS_IOERR;
+		return false;
+	}
+	blk_mq_start_request(rq);
+	pmof_rdma_build(slot, wr, &chain, write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
+			range.offset);
+	if (write && !is_cached(q->conn, rq))
+		post_durable(slot, &chain, &range);
+	else
+		pmof_slot_post(slot, chain.first, 1);
+	return true;
+}
+
+/* Starts a request; the caller is inside pmof_post_begin().  False as post_rw(). */
+static bool start(struct pmof_queue *q, struct request *rq, blk_status_t *status)
+{
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+	case REQ_OP_WRITE:
+		return post_rw(q, rq, status);
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+		blk_mq_start_request(rq);
+		pmof_blk_zero(q, rq);
+		return true;
+	case REQ_OP_FLUSH:
+		blk_mq_start_request(rq);
+		pmof_blk_flush(rq);
+		return false;
+	default:
+		*status = BLK_STS_NOTSUPP;
+		return false;
+	}
+}
+
+static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_queue_data *bd)
+{
+	struct pmof_queue *q = hctx->driver_data;
+	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(bd->rq);
+	struct pmof_conn *conn = q->conn;
+	struct request *rq = bd->rq;
+	blk_status_t status = BLK_STS_OK;
+
+	/* Not every way to a read-only disk is closed by the block layer. */
+	if (unlikely(op_is_write(req_op(rq)) && conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
+		return BLK_STS_IOERR;
+	if (unlikely(!pmof_post_begin(conn)))
+		return BLK_STS_IOERR;
+	trace_pmof_block(conn->instance, q->id, rq->tag, req_op(rq), blk_rq_pos(rq),
+			 blk_rq_bytes(rq));
+	cmd->working = false;
+	if (!start(q, rq, &status))
+		pmof_conn_leave(conn);
+	pmof_post_end();
+	return status;
+}
+
+/* What was under way when the connection went has another error than what was refused. */
+blk_status_t pmof_blk_status(const struct pmof_conn *conn, int rc)
+{
+	if (rc == -EIO && READ_ONCE(conn->state) == PMOF_DEAD)
+		return BLK_STS_TRANSPORT;
+	return errno_to_blk_status(rc);
+}
+
+static void account(const struct pmof_conn *conn, const struct request *rq)
+{
+	pmof_stat_inc(conn->stats, PMOF_STAT_ROUND_TRIPS);
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		pmof_stat_inc(conn->stats, PMOF_STAT_BLOCK_READS);
+		pmof_stat_add(conn->stats, PMOF_STAT_BYTES_GOT, blk_rq_bytes(rq));
+		break;
+	case REQ_OP_WRITE:
+		pmof_stat_inc(conn->stats, PMOF_STAT_BLOCK_WRITES);
+		pmof_stat_add(conn->stats, PMOF_STAT_BYTES_PUT, blk_rq_bytes(rq));
+		break;
+	default:
+		pmof_stat_inc(conn->stats, PMOF_STAT_BLOCK_ZEROES);
+		break;
+	}
+}
+
+/* Of a slot: its request has happened, or failed.  Any context. */
+void pmof_blk_slot_done(struct pmof_slot *slot, int status)
+{
+	struct pmof_queue *q = slot->q;
+	struct request *rq = slot->rq;
+	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
+
+	/*
+	 * [B2] Before anybody can learn that the write has completed: so a FLUSH
+	 * issued after that sees the mark.
+	 */
+	if (req_op(rq) == REQ_OP_WRITE && is_cached(q->conn, rq)) {
+		struct pmof_range range = pmof_blk_range(rq);
+
+		pmof_queue_mark_dirty(q);
+		pmof_dirty_mark(q->conn, range.offset, range.length);
+	}
+	cmd->status = status ? pmof_blk_status(q->conn, status) : BLK_STS_OK;
+	if (!status)
+		account(q->conn, rq);
+	blk_mq_complete_request(rq);
+}
+
+static void blk_complete(struct request *rq)
+{
+	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
+
+	blk_mq_end_request(rq, cmd->status);
+}
+
+/*
+ * A request that is not answered in time ends the connection, and the teardown
+ * the request: it cannot end while the HCA may still touch its pages.  In a work
+ * item each step has a bound of its own.
+ */
+static enum blk_eh_timer_return blk_timeout(struct request *rq)
+{
+	struct pmof_queue *q = rq->mq_hctx->driver_data;
+	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
+
+	if (!READ_ONCE(cmd->working))
+		pmof_conn_lost(q->conn);
+	return BLK_EH_RESET_TIMER;
+}
+
+/* The reference: what has been taken from the CQ may be handled while others drain it. */
+static int blk_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
+{
+	struct pmof_queue *q = hctx->driver_data;
+	int n;
+
+	if (!pmof_conn_enter(q->conn))
+		return 0;
+	n = ib_process_cq_direct(q->qp.cq, -1);
+	pmof_conn_leave(q->conn);
+	return n;
+}
+
+static int blk_init_hctx(struct blk_mq_hw_ctx *hctx, void *data, unsigned int index)
+{
+	struct pmof_blk *blk = data;
+
+	hctx->driver_data = &blk->conn->queues[index];
+	return 0;
+}
+
+static void blk_map_queues(struct blk_mq_tag_set *set)
+{
+	struct pmof_blk *blk = set->driver_data;
+	const struct pmof_conn *conn = blk->conn;
+	unsigned int i;
+
+	if (set->nr_maps > HCTX_TYPE_POLL) {
+		set->map[HCTX_TYPE_DEFAULT].nr_queues = conn->nr_shared;
+		set->map[HCTX_TYPE_READ].nr_queues = 0;
+		set->map[HCTX_TYPE_POLL].nr_queues = conn->nr_queues - conn->nr_shared;
+		set->map[HCTX_TYPE_POLL].queue_offset = conn->nr_shared;
+	}
+	for (i = 0; i < set->nr_maps; i++)
+		if (set->map[i].nr_queues)
+			blk_mq_map_queues(&set->map[i]);
+}
+
+const struct blk_mq_ops pmof_blk_ops = {
+	.queue_rq	= blk_queue_rq,
+	.complete	= blk_complete,
+	.timeout	= blk_timeout,
+	.poll		= blk_poll,
+	.init_hctx	= blk_init_hctx,
+	.map_queues	= blk_map_queues,
+};

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The block device's FLUSH, and DISCARD and WRITE_ZEROES. */
+#include <linux/sched/mm.h>
+
+#include "blk.h"
+
+/* What has to sleep before it can be sent; part of writing memory back. */
+struct workqueue_struct *pmof_blk_wq;
+
+static struct request *work_rq(struct work_struct *work)
+{
+	return blk_mq_rq_from_pdu(container_of(work, struct pmof_blk_cmd, work));
+}
+
+static void queue_cmd_work(struct request *rq, work_func_t fn)
+{
+	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
+
+	WRITE_ONCE(cmd->working, true);
+	INIT_WORK(&cmd->work, fn);
+	queue_work(pmof_blk_wq, &cmd->work);
+}
+
+/* [B3] The writes that have completed are marked; persist() makes what is marked durable. */
+static void flush_work_fn(struct work_struct *work)
+{
+	struct request *rq = work_rq(work);
+	struct pmof_queue *q = rq->mq_hctx->driver_data;
+	struct pmof_conn *conn = q->conn;
+	struct pmof_range all = { .length = conn->login.ns_size };
+	unsigned int noio = memalloc_noio_save();
+	int rc;
+
+	rc = pmof_conn_check(conn);
+	/* On a queue where tasks sleep: a polled one has slots for READs only. */
+	if (!rc)
+		rc = conn->persist->persist(pmof_req_queue(conn), &all);
+	if (!rc)
+		pmof_stat_inc(conn->stats, PMOF_STAT_BLOCK_FLUSHES);
+	memalloc_noio_restore(noio);
+	blk_mq_end_request(rq, pmof_blk_status(conn, rc));
+}
+
+void pmof_blk_flush(struct request *rq)
+{
+	queue_cmd_work(rq, flush_work_fn);
+}
+
+/* The caller is inside pmof_post_begin(). */
+static void zero_post(struct pmof_queue *q, struct request *rq)
+{
+	struct pmof_slot *slot = pmof_blk_slot(q, rq);
+	struct pmof_range range = pmof_blk_range(rq);
+	struct pmof_send send;
+	size_t len;
+
+	len = pmof_put_zero(slot->msg.data, slot->tag, &range);
+	pmof_send_init(slot, &send, PMOF_MSG_ZERO, len);
+	pmof_slot_post(slot, &send.wr, 2);
+}
+
+/* With the other queues' WRITEs out of the server's HCA. */
+static void zero_work_fn(struct work_struct *work)
+{
+	struct request *rq = work_rq(work);
+	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
+	struct pmof_queue *q = rq->mq_hctx->driver_data;
+	struct pmof_conn *conn = q->conn;
+	unsigned int noio = memalloc_noio_save();
+	int rc;
+
+	rc = pmof_persist_flush_queues(conn, q);
+	memalloc_noio_restore(noio);
+	if (!rc && !pmof_post_begin(conn))
+		rc = -EIO;
+	if (rc) {
+		blk_mq_end_request(rq, pmof_blk_status(conn, rc));
+		return;
+	}
+	WRITE_ONCE(cmd->working, false);
+	zero_post(q, rq);
+	pmof_post_end();
+}
+
+/**
+ * pmof_blk_zero - send a DISCARD or WRITE_ZEROES
+ * @q: queue
+ * @rq: started; the caller is inside pmof_post_begin(), whose reference passes on
+ *
+ * [B4] The server's CPU stores the zeroes, and they are durable when it replies.
+ * A WRITE of another queue that has completed before must not land on them: if
+ * there may be one, it is pushed out of the server's HCA first, and for that one
+ * has to sleep.
+ */
+void pmof_blk_zero(struct pmof_queue *q, struct request *rq)
+{
+	if (likely(!pmof_persist_others_dirty(q))) {
+		zero_post(q, rq);
+		return;
+	}
+	queue_cmd_work(rq, zero_work_fn);
+	pmof_conn_leave(q->conn);
+}
