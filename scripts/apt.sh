@@ -3,8 +3,8 @@
 #
 # Debian packages in a private cache: fetched with apt from the mirror that this
 # machine already uses, checked with Debian's keyring, unpacked, never installed.
-# Nothing under /etc/apt or /var/lib/apt changes. Sourced by scripts/kernel and
-# scripts/qemu, which set me to their name.
+# Nothing under /etc/apt or /var/lib/apt changes. Sourced by scripts/kernel,
+# scripts/qemu and scripts/fio, which set me to their name.
 
 cache=${PMOF_CACHE:-$HOME/.cache/pmof}
 keyring_dir=/usr/share/keyrings
@@ -53,14 +53,16 @@ keyring() {
 	die "no Debian archive keyring: apt-get install debian-archive-keyring"
 }
 
-# apt_setup SUITE: private lists of one suite under $cache/apt/SUITE.
+# apt_setup SUITE [deb-src]: private lists of one suite, of its packages or of its
+# sources, under $cache/apt/SUITE.
 apt_setup() {
-	local suite=$1 uri ring
+	local suite=$1 type=${2:-deb} uri ring
 	uri=$(mirror)
 	ring=$(keyring)
 	apt_dir=$cache/apt/$suite
+	[[ $type == deb ]] || apt_dir+=-$type
 	mkdir -p "$apt_dir"/{lists/partial,archives/partial,state,none}
-	echo "deb [arch=amd64 signed-by=$ring] $uri $suite main" \
+	echo "$type [arch=amd64 signed-by=$ring] $uri $suite main" \
 		>"$apt_dir/sources.list"
 	apt_opts=(-o "Dir::Etc::sourcelist=$apt_dir/sources.list"
 		-o "Dir::Etc::sourceparts=$apt_dir/none"

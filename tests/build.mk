@@ -60,10 +60,12 @@ $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 
-# Benchmarks, which run there too.
-$(TEST_BUILD)/bench/kalia: tests/bench/kalia.c tests/vm/vm.h tests/build.mk
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(TEST_CFLAGS) -O2 -o $@ $< -lpthread
+# io_uring's: with the library inside, the VMs need not have it.
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring)
+$(RING_PROGRAMS): VM_LIBS := -l:liburing.a
+$(RING_PROGRAMS): tests/vm/ring.h
+
+include tests/bench/build.mk
 
 include tests/crash/build.mk
 
@@ -141,6 +143,10 @@ check-mutants: ## prove that the unit tests notice mistakes
 check-vm-mutants: ## prove that the VM suites notice mistakes (a minute or two each)
 	@BUILD="$(BUILD)" tests/vm/mutate
 
+bench: ## pmof beside NVMe-oF and others: ratios, instructions, plots (half an hour); CASES=REGEX SECONDS=N ROUNDS=N
+	@BUILD="$(BUILD)" tests/bench/bench $(KVER:%=--kernel %) $(CASES:%=--cases '%') \
+		$(SECONDS:%=--seconds %) $(ROUNDS:%=--rounds %) $(BENCH_FLAGS)
+
 bench-kalia: ## figures 2 and 3 of Kalia et al.: counts and ratios, with a plot
 	@BUILD="$(BUILD)" tests/bench/kalia
 
@@ -153,6 +159,6 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: bench-kalia check check-crash-plugin check-lab check-long check-mutants check-unit \
+.PHONY: bench bench-kalia bench-programs check check-crash-plugin check-lab check-long check-mutants check-unit \
 	check-vm check-vm-mutants crash-selftest demo lab-rxe lab-rxe-marks lint print-trace-plugin \
 	tests trace-plugin

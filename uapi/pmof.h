@@ -287,6 +287,18 @@ struct pmof_submit {
 	__u32 reserved;
 };
 
+/*
+ * io_uring: an SQE with opcode IORING_OP_URING_CMD, cmd_op PMOF_URING_CMD_OP and a
+ * struct pmof_op in the command area of a ring with IORING_SETUP_SQE128.  All
+ * opcodes and flags of SUBMIT; @size as in an ioctl, at most 80; @result and @old
+ * are not looked at.  The CQE's res is the result, 0 or a negative errno, and with
+ * IORING_SETUP_CQE32 the first word of its big_cqe is what SUBMIT returns in @old.
+ * With IORING_URING_CMD_FIXED a PUT's or GET's @addr lies in the registered buffer
+ * buf_index.  ENOTTY: another cmd_op; EINVAL: no SQE128, too.  Commands are not
+ * ordered with each other, unless the ring links them.
+ */
+#define PMOF_URING_CMD_OP	0
+
 #define PMOF_IOC_MAGIC		0xB7
 #define PMOF_IOC_GET_INFO	_IO(PMOF_IOC_MAGIC, 0x00) /* struct pmof_info */
 #define PMOF_IOC_PUT		_IO(PMOF_IOC_MAGIC, 0x01) /* struct pmof_rw */

@@ -137,7 +137,7 @@ static pgoff_t last_page(const struct pmof_range *range)
 	return (range->offset + range->length - 1) >> PAGE_SHIFT;
 }
 
-/* See pmof_cache_begin().  Sleeps. */
+/* What was stored to the range through mappings goes to the server, durably.  Sleeps. */
 int pmof_cache_write_out(struct pmof_conn *conn, const struct pmof_range *range)
 {
 	if (!range->length)
@@ -147,8 +147,9 @@ int pmof_cache_write_out(struct pmof_conn *conn, const struct pmof_range *range)
 }
 
 /*
- * See pmof_cache_end_write().  [M3] Behind the operation's end: pages that were
- * read before it may be old, those that will be read are not.  Sleeps.
+ * The range was written, or perhaps so, not by way of the cache.  [M3] Behind the
+ * operation's end: pages that were read before it may be old, those that will be
+ * read are not.  Sleeps.
  */
 void pmof_cache_invalidate(struct pmof_conn *conn, const struct pmof_range *range)
 {
@@ -165,28 +166,24 @@ void pmof_cache_invalidate(struct pmof_conn *conn, const struct pmof_range *rang
 }
 
 /*
- * fsync, fdatasync, and msync, which names a range.  Pages go with durable puts, so
- * behind them there is to be persisted only what was put with no PERSIST: nothing,
- * if nothing was since an fsync.
+ * fsync, fdatasync, and msync, which names a range.  Pages go with durable puts: so
+ * behind them there is to be persisted only what was put with no PERSIST, and
+ * an msync where nothing was is done.
  */
 int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	struct pmof_conn *conn = file->private_data;
-	u64 size = conn->login.ns_size, posted;
+	u64 size = conn->login.ns_size;
 	struct pmof_req req = { .opcode = PMOF_OP_PERSIST, .offset = start };
 	int written = file_write_and_wait_range(file, start, end);
 	int rc = pmof_conn_check(conn);
+	struct pmof_range range;
 
-	if (rc || written)
+	if (rc || written || start >= size)
 		return rc ?: written;
-	if (start < size)
-		req.length = min_t(u64, size - start, (u64)end - start + 1);
-	/* Before the PERSIST: what is posted from here on it may not cover. */
-	posted = pmof_persist_posted(conn);
-	if (end != LLONG_MAX && atomic64_read(&conn->persisted) == posted)
+	req.length = end < size ? end - start + 1 : size - start;
+	range = (struct pmof_range) { req.offset, req.length };
+	if (end != LLONG_MAX && pmof_dirty_none(conn, &range))
 		return 0;
-	rc = pmof_req_run(conn, &req);
-	if (!rc && req.length == size)
-		atomic64_set(&conn->persisted, posted);
-	return rc;
+	return pmof_req_run(conn, &req);
 }

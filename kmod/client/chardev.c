@@ -2,6 +2,7 @@
 /* /dev/pmofcN: file operations.  The ioctls are in ioctl.c. */
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/splice.h>
 #include <linux/uio.h>
 
 #include "blk.h"
@@ -21,6 +22,8 @@ static int chardev_open(struct inode *inode, struct file *file)
 		return rc;
 	/* The cdev's reference, which the open file holds, keeps the connection. */
 	file->private_data = conn;
+	/* read() and write() pass the cache by, as with O_DIRECT; io_uring wants it for IOPOLL. */
+	file->f_mode |= FMODE_NOWAIT | FMODE_CAN_ODIRECT;
 	pmof_cache_open(conn, file);
 	return 0;
 }
@@ -40,51 +43,6 @@ static loff_t chardev_llseek(struct file *file, loff_t offset, int whence)
 	return fixed_size_llseek(file, offset, whence, conn->login.ns_size);
 }
 
-/* Bytes from @pos to the end of the namespace, at most @len. */
-static size_t clip(struct pmof_conn *conn, loff_t pos, size_t len)
-{
-	u64 size = conn->login.ns_size;
-
-	return pos < size ? min_t(u64, len, size - pos) : 0;
-}
-
-/* One operation for the iterator's current segment, clipped at the end; advances both. */
-static ssize_t rw_segment(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags)
-{
-	struct pmof_conn *conn = iocb->ki_filp->private_data;
-	struct pmof_req req = {
-		.opcode	= opcode,
-		.flags	= flags,
-		.offset	= iocb->ki_pos,
-		.length	= clip(conn, iocb->ki_pos, iov_iter_single_seg_count(iter)),
-		.addr	= pmof_iter_addr(iter),
-	};
-	int rc;
-
-	if (!req.length)
-		return 0;
-	rc = pmof_req_run(conn, &req);
-	if (rc)
-		return rc;
-	iocb->ki_pos += req.length;
-	iov_iter_advance(iter, req.length);
-	return req.length;
-}
-
-/* Bytes moved, or an errno if that is none. */
-static ssize_t rw_all(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags)
-{
-	ssize_t done = 0, n;
-
-	iov_iter_advance(iter, 0);	/* past empty segments at the start */
-	do {
-		n = rw_segment(iocb, iter, opcode, flags);
-		if (n > 0)
-			done += n;
-	} while (n > 0 && iov_iter_count(iter));
-	return done ?: n;
-}
-
 static ssize_t chardev_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
 	struct pmof_conn *conn = iocb->ki_filp->private_data;
@@ -92,37 +50,7 @@ static ssize_t chardev_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 
 	if (rc)
 		return rc;
-	if (!user_backed_iter(iter))
-		return -EOPNOTSUPP;
-	return iov_iter_count(iter) ? rw_all(iocb, iter, PMOF_OP_GET, 0) : 0;
-}
-
-static int persist_range(struct pmof_conn *conn, u64 offset, u64 length)
-{
-	struct pmof_req req = {
-		.opcode	= PMOF_OP_PERSIST,
-		.offset	= offset,
-		.length	= length,
-	};
-
-	return pmof_req_run(conn, &req);
-}
-
-/* A durable write of one segment is one durable put; of several, puts and one PERSIST. */
-static ssize_t write_durable(struct kiocb *iocb, struct iov_iter *iter)
-{
-	struct pmof_conn *conn = iocb->ki_filp->private_data;
-	loff_t start = iocb->ki_pos;
-	ssize_t n;
-	int rc;
-
-	if (iov_iter_single_seg_count(iter) == iov_iter_count(iter))
-		return rw_all(iocb, iter, PMOF_OP_PUT, PMOF_F_PERSIST);
-	n = rw_all(iocb, iter, PMOF_OP_PUT, 0);
-	if (n <= 0)
-		return n;
-	rc = persist_range(conn, start, n);
-	return rc ?: n;
+	return iov_iter_count(iter) ? pmof_rw(iocb, iter, PMOF_OP_GET, 0) : 0;
 }
 
 static ssize_t chardev_write_iter(struct kiocb *iocb, struct iov_iter *iter)
@@ -132,17 +60,12 @@ static ssize_t chardev_write_iter(struct kiocb *iocb, struct iov_iter *iter)
 
 	if (rc)
 		return rc;
-	if (!user_backed_iter(iter))
-		return -EOPNOTSUPP;
 	if (!iov_iter_count(iter))
 		return 0;
 	if (iocb->ki_flags & IOCB_APPEND)
 		iocb->ki_pos = conn->login.ns_size;
-	if (!clip(conn, iocb->ki_pos, 1))
-		return -ENOSPC;
-	if (iocb_is_dsync(iocb))
-		return write_durable(iocb, iter);
-	return rw_all(iocb, iter, PMOF_OP_PUT, 0);
+	/* Durable as a whole: one durable put. */
+	return pmof_rw(iocb, iter, PMOF_OP_PUT, iocb_is_dsync(iocb) ? PMOF_F_PERSIST : 0);
 }
 
 static const struct file_operations chardev_fops = {
@@ -152,6 +75,11 @@ static const struct file_operations chardev_fops = {
 	.llseek		= chardev_llseek,
 	.read_iter	= chardev_read_iter,
 	.write_iter	= chardev_write_iter,
+	.splice_read	= pmof_splice_read,
+	.splice_write	= iter_file_splice_write,
+	.iopoll		= pmof_iopoll,
+	.uring_cmd	= pmof_uring_cmd,
+	.uring_cmd_iopoll = pmof_uring_cmd_iopoll,
 	.fsync		= pmof_fsync,
 	.mmap		= pmof_mmap,
 	.unlocked_ioctl	= pmof_ioctl,

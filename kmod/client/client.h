@@ -11,6 +11,8 @@
 #include <linux/percpu-refcount.h>
 #include <linux/sbitmap.h>
 #include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/uio.h>
 #include <linux/workqueue.h>
 
 #include "uapi/pmof.h"
@@ -23,12 +25,12 @@
 #include "range.h"
 #include "stats.h"
 
-#define PMOF_BOUNCE_SIZE	4096	/* up to this an operation is copied, above it pinned */
+#define PMOF_BOUNCE_SIZE	4096	/* a slot's buffer for what is copied, not pinned */
 #define PMOF_SLOT_SGE		256	/* pages of a slot's data, if no two are neighbours */
 #define PMOF_SLOT_WR		8	/* work requests that carry them */
 #define PMOF_WR_SGE		32	/* SGEs of one of them, at most */
 #define PMOF_VALID_WR		2	/* besides, for a get with PMOF_F_VALID */
-#define PMOF_WINDOW_PAGES	2048	/* pages that one operation pins at a time */
+#define PMOF_WINDOW_PAGES	2048	/* parts of memory that one operation pins at a time */
 #define PMOF_IO_TIMEOUT_MS	30000	/* an operation that takes longer ends the connection */
 #define PMOF_CM_TIMEOUT_MS	15000	/* each step of connecting */
 
@@ -135,6 +137,8 @@ struct pmof_slot {
 	struct pmof_range cached;	/* moved from or to pages of the cache */
 	s64 clean_to;		/* dirty mark: put_seq when it was posted, or -1 */
 	int status;
+	bool watched;		/* nobody sleeps for it: the queue's watchdog looks after it */
+	unsigned long since;	/* jiffies of its post, if it is watched */
 	atomic_t pending;	/* completion of the last work request, reply */
 	unsigned long flags;	/* PMOF_SLOT_REPLY */
 	struct ib_cqe cqe;	/* last work request of the chain: signaled */
@@ -163,6 +167,8 @@ struct pmof_queue {
 	atomic_t wait_index;	/* of the tags' wait queues */
 	struct pmof_slot *slots;
 	struct pmof_buf sink;	/* READs that only order things land here */
+	struct timer_list watchdog;	/* of operations that nobody sleeps for */
+	u32 round_trip_ns;	/* a running mean of what waiters saw; 0: none yet */
 	/*
 	 * Dirty mark.  @put_seq counts the WRITEs and atomics that have been
 	 * posted with nothing of their own behind them; @clean_seq is the count
@@ -207,6 +213,7 @@ struct pmof_dirty {
  * @each_piece: what makes a put durable is posted with each piece, not once
  *	behind all pieces of a window
  * @by_range: @persist makes the server work through the range it is given
+ * @commit_posted: finish_commit has nothing to do for a commit of one piece
  * @posts: whether this end can use it; NULL: always
  * @pick: the method for a put of @bytes; NULL: this one
  * @persister: the method whose @persist it uses; NULL: this one
@@ -225,6 +232,7 @@ struct pmof_persist_ops {
 	unsigned int extra_wr;
 	bool each_piece;
 	bool by_range;
+	bool commit_posted;
 	bool (*posts)(const struct pmof_conn *conn);
 	const struct pmof_persist_ops *(*pick)(struct pmof_conn *conn, u64 bytes);
 	const struct pmof_persist_ops *(*persister)(const struct pmof_conn *conn);
@@ -302,15 +310,31 @@ struct pmof_conn {
 	u32 usable;			/* persist methods, bit n is enum pmof_method n */
 	const struct pmof_persist_ops *persist;	/* chosen at connect */
 	struct pmof_cache cache;
-	atomic64_t persisted;		/* pmof_persist_posted() that fsync has covered */
 	struct pmof_dirty dirty;
 	struct mutex auto_lock;		/* who replaces auto_table */
 	struct pmof_auto_table __rcu *auto_table;
 	struct pmof_blk *blk;		/* the block device, or NULL */
+	int poll_us;			/* how long a waiter spins; PMOF_POLL_AUTO */
+	u32 copy_max;			/* bytes; up to this a put or get is copied */
 	struct pmof_stats __percpu *stats;
 };
 
-/* An operation, until it has finished; on its issuer's stack or in a SUBMIT's array. */
+#define PMOF_POLL_AUTO		-1
+#define PMOF_POLL_MAX_US	1000
+
+/* A window: the memory of a put or get that the HCA is given now. */
+struct pmof_window {
+	struct bio_vec *vec;		/* NULL: none yet */
+	unsigned int nr;		/* filled */
+	unsigned int room;
+	bool pinned;			/* by us; else its owner holds it */
+	struct bio_vec few[8];
+};
+
+/*
+ * An operation, until it has finished: on its issuer's stack, in a SUBMIT's array,
+ * or in a struct pmof_async.  The issuer fills the fields up to @hipri.
+ */
 struct pmof_req {
 	u16 opcode;
 	u32 flags;
@@ -319,6 +343,12 @@ struct pmof_req {
 	u64 addr;
 	u64 compare;
 	u64 operand;
+	struct iov_iter iter;		/* of a put or get; moves on as that succeeds */
+	bool has_iter;			/* the issuer's; else pmof_req_check() takes @addr */
+	bool nowait;			/* -EAGAIN where it would sleep before the first post */
+	bool hipri;			/* its waiter spins until it is done */
+	/* Not NULL: nobody waits; this is called, in any context, when all is done. */
+	void (*end)(struct pmof_req *req);
 	u64 old;			/* out: word, or generation */
 
 	struct pmof_queue *q;
@@ -334,9 +364,7 @@ struct pmof_req {
 	atomic_t pending;		/* slots under way, and 1 of the issuer */
 	struct completion done;
 	struct pmof_slot *kept;		/* bounced get or atomic: to be copied from and freed */
-	struct page **pages;		/* of the window, or NULL */
-	unsigned int nr_pages;		/* pinned now */
-	struct page *few_pages[8];
+	struct pmof_window window;
 };
 
 /* conn.c */
@@ -445,7 +473,7 @@ static inline bool pmof_slot_begin(struct pmof_slot *slot, int *rc)
 }
 
 /* request.c */
-int pmof_req_check(struct pmof_conn *conn, const struct pmof_req *req);
+int pmof_req_check(struct pmof_conn *conn, struct pmof_req *req);
 void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q);
 u64 pmof_req_bytes(const struct pmof_req *req);
 int pmof_req_issue(struct pmof_req *req);
@@ -454,9 +482,14 @@ int pmof_req_finish(struct pmof_req *req);
 void pmof_req_posting(struct pmof_req *req, struct ib_send_wr *first);
 void pmof_req_piece_done(struct pmof_req *req, int status);
 int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req);
+bool pmof_req_cache_stale(const struct pmof_conn *conn, const struct pmof_req *req);
 void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req);
+int pmof_req_exec(struct pmof_conn *conn, struct pmof_req *req);
 int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req);
+int pmof_req_start(struct pmof_conn *conn, struct pmof_req *req);
+int pmof_req_end(struct pmof_req *req, bool dirty);
 struct pmof_queue *pmof_req_queue(struct pmof_conn *conn);
+fmode_t pmof_req_mode(const struct pmof_req *req);
 
 /* submit.c */
 void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, unsigned int nr);
@@ -465,9 +498,49 @@ void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, 
 int pmof_transfer(struct pmof_req *req);
 bool pmof_transfer_one_piece(const struct pmof_req *req);
 int pmof_transfer_atomic(struct pmof_req *req);
-void pmof_transfer_unpin(struct pmof_req *req);
-void pmof_transfer_end(struct pmof_req *req);
 int pmof_transfer_deliver(struct pmof_req *req);
+
+/* window.c */
+bool pmof_window_takes(const struct iov_iter *iter);
+int pmof_window_init(struct pmof_req *req);
+s64 pmof_window_next(struct pmof_req *req);
+void pmof_window_mark_dirty(const struct pmof_window *w);
+bool pmof_window_is_dirty(const struct pmof_window *w);
+void pmof_window_release(struct pmof_req *req, bool dirty);
+void pmof_window_end(struct pmof_req *req);
+
+/* poll.c */
+int pmof_queue_poll(struct pmof_queue *q);
+bool pmof_req_wait_done(struct pmof_req *req);
+void pmof_watchdog_init(struct pmof_queue *q);
+void pmof_watchdog_arm(struct pmof_slot *slot);
+void pmof_watchdog_stop(struct pmof_queue *q);
+
+/* async.c */
+/* An operation that nobody waits for, with its owner. */
+struct pmof_async {
+	struct pmof_req req;
+	struct work_struct work;
+	union {
+		struct kiocb *iocb;
+		struct io_uring_cmd *cmd;
+	};
+};
+
+int pmof_async_init(void);
+void pmof_async_exit(void);
+struct pmof_async *pmof_async_alloc(void);
+void pmof_async_free(struct pmof_async *a);
+ssize_t pmof_async_rw(struct kiocb *iocb, const struct pmof_req *op);
+
+/* rw.c */
+ssize_t pmof_rw(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags);
+int pmof_iopoll(struct kiocb *iocb, struct io_comp_batch *batch, unsigned int flags);
+
+/* uring.c */
+int pmof_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
+int pmof_uring_cmd_iopoll(struct io_uring_cmd *cmd, struct io_comp_batch *batch,
+			  unsigned int flags);
 
 /* rdma.c */
 void pmof_rdma_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, enum ib_wr_opcode opcode,
@@ -493,10 +566,10 @@ const struct pmof_persist_ops *pmof_persist_ops(unsigned int method);
 const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn);
 unsigned int pmof_persist_max_wr(const struct pmof_conn *conn);
 struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q);
+bool pmof_persist_dirty(const struct pmof_conn *conn, const struct pmof_queue *except);
 bool pmof_persist_others_dirty(const struct pmof_queue *q);
 int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
-u64 pmof_persist_posted(struct pmof_conn *conn);
 
 /* The method for a durable put of @bytes. */
 static inline const struct pmof_persist_ops *pmof_persist_pick(struct pmof_conn *conn, u64 bytes)
@@ -540,6 +613,7 @@ static inline struct pmof_put pmof_req_commit(const struct pmof_req *req,
 /* dirty.c */
 int pmof_dirty_init(struct pmof_conn *conn);
 void pmof_dirty_free(struct pmof_conn *conn);
+bool pmof_dirty_none(struct pmof_conn *conn, const struct pmof_range *range);
 bool pmof_dirty_worth(const struct pmof_conn *conn, u64 length);
 void pmof_dirty_mark(struct pmof_conn *conn, u64 offset, u64 length);
 int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range);
@@ -576,26 +650,10 @@ void pmof_cache_open(struct pmof_conn *conn, struct file *file);
 void pmof_cache_close(struct pmof_conn *conn, struct file *file);
 int pmof_mmap(struct file *file, struct vm_area_struct *vma);
 
-/* Whether pmof_cache_begin() and _end_write() have work to do, and so may sleep. */
+/* Whether anything is cached: if not, operations have nothing to do with it. */
 static inline bool pmof_cache_used(const struct pmof_conn *conn)
 {
 	return READ_ONCE(conn->cache.mapping->nrpages);
-}
-
-/*
- * Before an operation reads or writes @range by RDMA: what was stored through a
- * mapping gets to the server first.  Return: 0 or an errno of the contract.
- */
-static inline int pmof_cache_begin(struct pmof_conn *conn, const struct pmof_range *range)
-{
-	return pmof_cache_used(conn) ? pmof_cache_write_out(conn, range) : 0;
-}
-
-/* After one that has written, also one that has failed: mappings get what it wrote. */
-static inline void pmof_cache_end_write(struct pmof_conn *conn, const struct pmof_range *range)
-{
-	if (pmof_cache_used(conn))
-		pmof_cache_invalidate(conn, range);
 }
 
 /* chardev.c, ioctl.c */
@@ -604,6 +662,7 @@ void pmof_chardev_exit(void);
 int pmof_chardev_add(struct pmof_conn *conn);
 void pmof_chardev_del(struct pmof_conn *conn);
 long pmof_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+int pmof_op_to_req(const struct pmof_op *op, u32 usize, struct pmof_req *req);
 
 /* control.c, sysfs.c */
 int pmof_control_init(void);

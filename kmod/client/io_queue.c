@@ -90,6 +90,7 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	q->depth = queue_depth(conn, pmof_persist_max_wr(conn));
 	atomic64_set(&q->put_seq, 0);
 	atomic64_set(&q->clean_seq, 0);
+	pmof_watchdog_init(q);
 	rc = pmof_cm_resolve(&q->cm, conn);
 	if (rc)
 		return rc;
@@ -133,6 +134,7 @@ void pmof_queue_abort(struct pmof_queue *q)
 /* Teardown, phase two: io_ref is gone, so no slot is with the HCA. */
 void pmof_queue_close(struct pmof_queue *q)
 {
+	pmof_watchdog_stop(q);
 	pmof_slot_unmap_all(q);
 	pmof_qp_destroy(&q->qp);
 	if (q->sink.data)

@@ -151,7 +151,8 @@ static int ioctl_atomic(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg
 	return put_user(req.old, &u->old) ? -EFAULT : 0;
 }
 
-static int op_to_req(const struct pmof_op *op, u32 usize, struct pmof_req *req)
+/* @usize: what its size must say. */
+int pmof_op_to_req(const struct pmof_op *op, u32 usize, struct pmof_req *req)
 {
 	if (op->size != usize || op->reserved)
 		return -EINVAL;
@@ -177,7 +178,7 @@ static int submit_fetch(struct pmof_conn *conn, const struct pmof_submit *s, u32
 	for (i = 0; i < s->nr_ops; i++, p += usize) {
 		rc = copy_struct_from_user(&op, sizeof(op), p, usize);
 		if (!rc)
-			rc = op_to_req(&op, usize, &req[i]);
+			rc = pmof_op_to_req(&op, usize, &req[i]);
 		if (!rc)
 			rc = pmof_req_check(conn, &req[i]);
 		if (rc)
@@ -223,29 +224,12 @@ static int submit_store(const struct pmof_submit *s, u32 usize, const struct pmo
 	return rc;
 }
 
-/* What the file must be open for, as the single ioctls have it. */
-static fmode_t mode_of(const struct pmof_req *req)
-{
-	switch (req->opcode) {
-	case PMOF_OP_PERSIST:
-		return 0;
-	case PMOF_OP_GET:
-		return FMODE_READ;
-	case PMOF_OP_PUT:
-	case PMOF_OP_PREPARE:
-	case PMOF_OP_REVALIDATE:
-		return FMODE_WRITE;
-	default:
-		return FMODE_READ | FMODE_WRITE;
-	}
-}
-
 static int submit_mode_ok(const struct pmof_req *req, u32 nr, fmode_t mode)
 {
 	u32 i;
 
 	for (i = 0; i < nr; i++)
-		if (mode_of(&req[i]) & ~mode)
+		if (pmof_req_mode(&req[i]) & ~mode)
 			return -EBADF;
 	return 0;
 }

@@ -18,9 +18,12 @@ static int __init pmof_client_init(void)
 	rc = pmof_chardev_init();
 	if (rc)
 		goto unregister_char_class;
-	rc = pmof_blk_init();
+	rc = pmof_async_init();
 	if (rc)
 		goto exit_chardev;
+	rc = pmof_blk_init();
+	if (rc)
+		goto exit_async;
 	rc = pmof_conn_init();
 	if (rc)
 		goto exit_blk;
@@ -33,6 +36,8 @@ exit_conn:
 	pmof_conn_exit();
 exit_blk:
 	pmof_blk_exit();
+exit_async:
+	pmof_async_exit();
 exit_chardev:
 	pmof_chardev_exit();
 unregister_char_class:
@@ -48,6 +53,7 @@ static void __exit pmof_client_exit(void)
 	pmof_control_exit();
 	pmof_conn_exit();
 	pmof_blk_exit();
+	pmof_async_exit();
 	pmof_chardev_exit();
 	class_unregister(&pmof_char_class);
 	class_unregister(&pmof_class);

@@ -53,6 +53,8 @@ int pmof_objects_issue(struct pmof_req *leader)
 	unsigned int i = 0;
 	int rc;
 
+	if (leader->nowait && pmof_persist_dirty(q->conn, q))
+		return -EAGAIN;
 	rc = pmof_persist_flush_queues(q->conn, q);
 	while (!rc && i < leader->group) {
 		unsigned int n = min_t(unsigned int, leader->group - i, PMOF_MAX_OBJECTS);
@@ -190,5 +192,7 @@ static int valid_get_in_steps(struct pmof_req *req)
 /* Issues a get with PMOF_F_VALID; as pmof_transfer(), and -EAGAIN. */
 int pmof_valid_get(struct pmof_req *req)
 {
-	return pmof_transfer_one_piece(req) ? pmof_transfer(req) : valid_get_in_steps(req);
+	if (pmof_transfer_one_piece(req))
+		return pmof_transfer(req);
+	return req->nowait ? -EAGAIN : valid_get_in_steps(req);
 }

@@ -78,6 +78,18 @@ struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q)
 	return q;
 }
 
+/* Whether any queue but @except is dirty. */
+bool pmof_persist_dirty(const struct pmof_conn *conn,
+			const struct pmof_queue *except)
+{
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_queues; i++)
+		if (&conn->queues[i] != except && pmof_queue_dirty(&conn->queues[i]))
+			return true;
+	return false;
+}
+
 /*
  * A WRITE that has completed on another queue may still be in the server's HCA,
  * and would land on what the server's CPU has stored meanwhile: an older put on
@@ -87,13 +99,7 @@ struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q)
  */
 bool pmof_persist_others_dirty(const struct pmof_queue *q)
 {
-	const struct pmof_conn *conn = q->conn;
-	unsigned int i;
-
-	for (i = 0; i < conn->nr_queues; i++)
-		if (&conn->queues[i] != q && pmof_queue_dirty(&conn->queues[i]))
-			return true;
-	return false;
+	return pmof_persist_dirty(q->conn, q);
 }
 
 /* [P1] Everything posted up to @seq has left the server's HCA. */
@@ -103,20 +109,6 @@ void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq)
 
 	while (old < seq && !atomic64_try_cmpxchg(&q->clean_seq, &old, seq))
 		;
-}
-
-/*
- * How many puts and atomics have been posted with nothing of their own behind
- * them.  Each part only grows: two equal sums say that there was none between.
- */
-u64 pmof_persist_posted(struct pmof_conn *conn)
-{
-	u64 sum = 0;
-	unsigned int i;
-
-	for (i = 0; i < conn->nr_queues; i++)
-		sum += pmof_queue_put_seq(&conn->queues[i]);
-	return sum;
 }
 
 static int flush_queue(struct pmof_queue *q, struct pmof_req *req)
@@ -151,6 +143,8 @@ int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *e
 	unsigned int i;
 	int rc = 0, waited;
 
+	if (!pmof_persist_dirty(conn, except))
+		return 0;
 	pmof_req_begin(&req, &conn->queues[0]);
 	for (i = 0; i < conn->nr_queues && !rc; i++)
 		if (&conn->queues[i] != except && pmof_queue_dirty(&conn->queues[i]))

@@ -217,6 +217,7 @@ const struct pmof_persist_ops pmof_persist_flush = {
 	.extra_wr	= 4,
 	.each_piece	= true,
 	.by_range	= true,
+	.commit_posted	= true,
 	.posts		= flush_posts,
 	.post_durable	= flush_post_durable,
 	.post_commit	= flush_post_commit,

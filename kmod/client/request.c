@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Operations: validate, issue, wait. */
-#include <linux/slab.h>
+#include <linux/fs.h>
 #include <linux/uaccess.h>
 
 #include "client.h"
@@ -73,6 +73,19 @@ static int check_shape(const struct pmof_req *req)
 	return 0;
 }
 
+/* The iterator of a put or get, from the address that user space gave. */
+static int import(struct pmof_req *req)
+{
+	void __user *addr = u64_to_user_ptr(req->addr);
+	size_t bytes = pmof_req_bytes(req);
+	bool get = req->opcode == PMOF_OP_GET;
+
+	if (!access_ok(addr, bytes))
+		return -EFAULT;
+	iov_iter_ubuf(&req->iter, get ? ITER_DEST : ITER_SOURCE, addr, bytes);
+	return 0;
+}
+
 /**
  * pmof_req_check - the door: everything that can be wrong with an operation
  * @conn: connection
@@ -80,7 +93,7 @@ static int check_shape(const struct pmof_req *req)
  *
  * Return: 0, -EINVAL, -ERANGE, -EROFS, -EOPNOTSUPP or -EFAULT.
  */
-int pmof_req_check(struct pmof_conn *conn, const struct pmof_req *req)
+int pmof_req_check(struct pmof_conn *conn, struct pmof_req *req)
 {
 	int rc = check_shape(req);
 
@@ -92,10 +105,26 @@ int pmof_req_check(struct pmof_conn *conn, const struct pmof_req *req)
 		return -EROFS;
 	if (is_atomic(req) && !(conn->login.features & PMOF_FEAT_ATOMICS))
 		return -EOPNOTSUPP;
-	if ((req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET) &&
-	    !access_ok(u64_to_user_ptr(req->addr), pmof_req_bytes(req)))
-		return -EFAULT;
+	if ((req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET) && !req->has_iter)
+		return import(req);
 	return 0;
+}
+
+/* What the file must be open for. */
+fmode_t pmof_req_mode(const struct pmof_req *req)
+{
+	switch (req->opcode) {
+	case PMOF_OP_PERSIST:
+		return 0;
+	case PMOF_OP_GET:
+		return FMODE_READ;
+	case PMOF_OP_PUT:
+	case PMOF_OP_PREPARE:
+	case PMOF_OP_REVALIDATE:
+		return FMODE_WRITE;
+	default:
+		return FMODE_READ | FMODE_WRITE;
+	}
 }
 
 /* Bytes that a put or get moves: the trailer of a committed put is not the caller's. */
@@ -120,8 +149,8 @@ void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
 	req->leader = NULL;
 	req->committed = false;
 	req->kept = NULL;
-	req->pages = NULL;
-	req->nr_pages = 0;
+	req->window.vec = NULL;
+	req->window.nr = 0;
 	atomic_set(&req->pending, 1);
 	init_completion(&req->done);
 }
@@ -141,26 +170,42 @@ static void pick_method(struct pmof_req *req)
 
 static int issue_put(struct pmof_req *req)
 {
+	const struct pmof_persist_ops *ops;
 	int rc;
 
 	pick_method(req);
+	if (!(req->flags & PMOF_F_COMMIT))
+		return pmof_transfer(req);
+	ops = req->persist;
+	if (req->nowait && ops->finish_commit && !ops->commit_posted)
+		return -EAGAIN;
 	rc = pmof_transfer(req);
-	if (!rc && (req->flags & PMOF_F_COMMIT) && req->persist->finish_commit)
-		rc = req->persist->finish_commit(req);
+	if (!rc && ops->finish_commit)
+		rc = ops->finish_commit(req);
 	return rc;
+}
+
+static int issue_persist(struct pmof_req *req)
+{
+	struct pmof_range range = { req->offset, req->length };
+
+	if (!req->length)
+		return 0;
+	/* Waits for other queues, or for several messages. */
+	if (req->nowait)
+		return -EAGAIN;
+	return req->q->conn->persist->persist(req->q, &range);
 }
 
 static int req_issue_op(struct pmof_req *req)
 {
-	struct pmof_range range = { req->offset, req->length };
-
 	switch (req->opcode) {
 	case PMOF_OP_PUT:
 		return issue_put(req);
 	case PMOF_OP_GET:
 		return req->flags & PMOF_F_VALID ? pmof_valid_get(req) : pmof_transfer(req);
 	case PMOF_OP_PERSIST:
-		return req->length ? req->q->conn->persist->persist(req->q, &range) : 0;
+		return issue_persist(req);
 	case PMOF_OP_PREPARE:
 	case PMOF_OP_REVALIDATE:
 		return pmof_objects_issue(req);
@@ -206,8 +251,20 @@ void pmof_req_piece_done(struct pmof_req *req, int status)
 {
 	if (status)
 		cmpxchg(&req->status, 0, status);
-	if (atomic_dec_and_test(&req->pending))
+	if (!atomic_dec_and_test(&req->pending))
+		return;
+	if (req->end)
+		req->end(req);
+	else
 		complete(&req->done);
+}
+
+/* No slot of it is under way any more. */
+static void count_round_trip(struct pmof_req *req)
+{
+	if (req->posted)
+		pmof_stat_inc(req->q->conn->stats, PMOF_STAT_ROUND_TRIPS);
+	req->posted = false;
 }
 
 /*
@@ -219,17 +276,16 @@ int pmof_req_wait(struct pmof_req *req)
 {
 	struct pmof_conn *conn = req->q->conn;
 
-	if (!atomic_dec_and_test(&req->pending) &&
-	    !wait_for_completion_timeout(&req->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS))) {
-		pmof_conn_lost(conn);
-		wait_for_completion(&req->done);
+	if (!atomic_dec_and_test(&req->pending)) {
+		if (!pmof_req_wait_done(req)) {
+			pmof_conn_lost(conn);
+			wait_for_completion(&req->done);
+		}
+		reinit_completion(&req->done);
 	}
 	atomic_set(&req->pending, 1);
-	reinit_completion(&req->done);
-	if (req->posted)
-		pmof_stat_inc(conn->stats, PMOF_STAT_ROUND_TRIPS);
-	req->posted = false;
-	pmof_transfer_unpin(req);
+	count_round_trip(req);
+	pmof_window_release(req, req->opcode == PMOF_OP_GET);
 	return req->status;
 }
 
@@ -275,20 +331,9 @@ static void mark_dirty(struct pmof_req *req)
 	pmof_dirty_mark(req->q->conn, req->offset, req->length);
 }
 
-/*
- * Waits for an issued operation and delivers a bounced get.  Returns its status.
- * The leader of a group is finished before the others of it.
- */
-int pmof_req_finish(struct pmof_req *req)
+/* An operation's result, from that of its slots; counts it. */
+static int req_result(struct pmof_req *req, int rc)
 {
-	int rc = pmof_req_wait(req);
-
-	pmof_transfer_end(req);
-	if (req->kept) {
-		int delivered = pmof_transfer_deliver(req);
-
-		rc = rc ?: delivered;
-	}
 	/* One message for all of them: its fate is everybody's. */
 	if (!rc && req->leader)
 		rc = READ_ONCE(req->leader->status);
@@ -301,36 +346,63 @@ int pmof_req_finish(struct pmof_req *req)
 	return contract_errno(req, rc);
 }
 
-/* Before it is issued, and after it has finished: what mappings have of its range. */
+/*
+ * Waits for an issued operation and delivers a bounced get.  Returns its status.
+ * The leader of a group is finished before the others of it.
+ */
+int pmof_req_finish(struct pmof_req *req)
+{
+	int rc = pmof_req_wait(req);
+
+	pmof_window_end(req);
+	if (req->kept) {
+		int delivered = pmof_transfer_deliver(req);
+
+		rc = rc ?: delivered;
+	}
+	return req_result(req, rc);
+}
+
+/*
+ * Before it is issued: what was stored to its range through mappings goes to the
+ * server.  Sleeps, or with req->nowait fails with -EAGAIN.
+ */
 int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req)
 {
 	struct pmof_range range = { req->offset, req->length };
 
-	return pmof_cache_begin(conn, &range);
+	if (!pmof_cache_used(conn))
+		return 0;
+	return req->nowait ? -EAGAIN : pmof_cache_write_out(conn, &range);
 }
 
+/* Whether pmof_req_cache_end() has work to do, and so may sleep. */
+bool pmof_req_cache_stale(const struct pmof_conn *conn, const struct pmof_req *req)
+{
+	return writes(req) && pmof_cache_used(conn);
+}
+
+/* After it has finished, before its owner hears of that: mappings get what it has written. */
 void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req)
 {
 	struct pmof_range range = { req->offset, req->length };
 
-	if (writes(req))
-		pmof_cache_end_write(conn, &range);
+	if (pmof_req_cache_stale(conn, req))
+		pmof_cache_invalidate(conn, &range);
 }
 
 /**
- * pmof_req_run - run one operation to its end
+ * pmof_req_exec - run a checked operation to its end
  * @conn: connection
- * @req: filled; is checked here
+ * @req: pmof_req_check() has passed it
  *
- * Return: 0 or an errno of the uapi contract.  Sleeps.
+ * Return: 0 or an errno of the uapi contract.  Sleeps; with req->nowait only for
+ * what has been posted.
  */
-int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
+int pmof_req_exec(struct pmof_conn *conn, struct pmof_req *req)
 {
-	int rc, finished;
+	int rc = pmof_conn_check(conn), finished;
 
-	rc = pmof_req_check(conn, req);
-	if (!rc)
-		rc = pmof_conn_check(conn);
 	if (!rc)
 		rc = pmof_req_cache_begin(conn, req);
 	if (rc)
@@ -341,4 +413,53 @@ int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
 	finished = pmof_req_finish(req);
 	pmof_req_cache_end(conn, req);
 	return rc ?: finished;
+}
+
+/* The same with the check. */
+int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
+{
+	return pmof_req_check(conn, req) ?: pmof_req_exec(conn, req);
+}
+
+/**
+ * pmof_req_start - start a checked operation that nobody waits for
+ * @conn: connection
+ * @req: with @end and @nowait set; lives until @end is called
+ *
+ * Does not sleep.  What would need to, because it takes more than one wait or
+ * what it needs is not there now, is -EAGAIN: for pmof_req_exec().
+ *
+ * Return: 0: @end has been or will be called; otherwise nothing has been posted.
+ */
+int pmof_req_start(struct pmof_conn *conn, struct pmof_req *req)
+{
+	int rc = pmof_conn_check(conn);
+
+	if (!rc)
+		rc = pmof_req_cache_begin(conn, req);
+	if (rc)
+		return rc;
+	req->pipelined = false;
+	pmof_req_begin(req, pmof_req_queue(conn));
+	rc = pmof_req_issue(req);
+	if (rc) {
+		/* It is one slot, so with an error it is none. */
+		pmof_window_release(req, false);
+		pmof_window_end(req);
+		return rc;
+	}
+	pmof_req_piece_done(req, 0);
+	return 0;
+}
+
+/*
+ * What @end does first: gives all back, counts, and returns the status.  Any
+ * context; with @dirty, which marks the pages of a get, it sleeps.
+ */
+int pmof_req_end(struct pmof_req *req, bool dirty)
+{
+	count_round_trip(req);
+	pmof_window_release(req, dirty);
+	pmof_window_end(req);
+	return req_result(req, req->status);
 }

@@ -140,7 +140,8 @@ void pmof_slot_reset(struct pmof_slot *slot)
  * @q: queue
  * @req: owner
  *
- * Return: the slot, or ERR_PTR(-EINTR) on a fatal signal.  Sleeps.
+ * Return: the slot, or ERR_PTR(-EINTR) on a fatal signal.  Sleeps; with req->nowait
+ * it does not, and returns ERR_PTR(-EAGAIN).
  */
 struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req)
 {
@@ -150,7 +151,7 @@ struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req)
 
 	tag = sbitmap_queue_get(&q->tags, &cpu);
 	if (tag < 0)
-		tag = tag_wait(q, !req->unkillable, &cpu);
+		tag = req->nowait ? -EAGAIN : tag_wait(q, !req->unkillable, &cpu);
 	if (tag < 0)
 		return ERR_PTR(tag);
 	slot = &q->slots[tag];
@@ -280,6 +281,7 @@ static void slot_finish(struct pmof_slot *slot)
 	struct pmof_conn *conn = q->conn;
 
 	pmof_slot_unmap(slot);
+	WRITE_ONCE(slot->watched, false);
 	if (slot->clean_to >= 0 && !slot->status)
 		pmof_queue_mark_clean(q, slot->clean_to);
 	trace_pmof_complete(conn->instance, q->id, slot->tag, slot->status);
@@ -401,6 +403,8 @@ void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events
 		smp_mb__before_atomic();
 		set_bit(PMOF_SLOT_REPLY, &slot->flags);
 	}
+	if (slot->req && slot->req->end)
+		pmof_watchdog_arm(slot);
 	chain_arm(slot, first);
 	if (unlikely(ib_post_send(slot->q->qp.ib, first, &bad)))
 		post_failed(slot, bad == first);

@@ -89,6 +89,45 @@ static struct device_attribute dev_attr_by_size = {
 	.store	= auto_store,
 };
 
+/* How long a waiter spins before it sleeps, in microseconds. */
+static ssize_t poll_us_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	int us = READ_ONCE(to_conn(dev)->poll_us);
+
+	return us == PMOF_POLL_AUTO ? sysfs_emit(buf, "auto\n") : sysfs_emit(buf, "%d\n", us);
+}
+
+static ssize_t poll_us_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	int us = PMOF_POLL_AUTO;
+
+	if (!sysfs_streq(buf, "auto") &&
+	    (kstrtoint(buf, 0, &us) || us < 0 || us > PMOF_POLL_MAX_US))
+		return -EINVAL;
+	WRITE_ONCE(to_conn(dev)->poll_us, us);
+	return count;
+}
+static DEVICE_ATTR_RW(poll_us);
+
+/* Up to how many bytes a put or get is copied; above that its pages are pinned. */
+static ssize_t copy_max_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(to_conn(dev)->copy_max));
+}
+
+static ssize_t copy_max_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			      size_t count)
+{
+	u32 bytes;
+
+	if (kstrtou32(buf, 0, &bytes) || bytes > PMOF_BOUNCE_SIZE)
+		return -EINVAL;
+	WRITE_ONCE(to_conn(dev)->copy_max, bytes);
+	return count;
+}
+static DEVICE_ATTR_RW(copy_max);
+
 static ssize_t disconnect_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
 {
@@ -121,6 +160,8 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_cache.attr,
 	&dev_attr_depth.attr,
 	&dev_attr_client_id.attr,
+	&dev_attr_poll_us.attr,
+	&dev_attr_copy_max.attr,
 	&dev_attr_disconnect.attr,
 	NULL
 };

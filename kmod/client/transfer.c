@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Puts, gets and atomics as chains of RDMA requests: pin or copy, split, post. */
-#include <linux/mm.h>
-#include <linux/pagemap.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -68,28 +66,37 @@ static void post_piece(struct pmof_slot *slot, const struct pmof_range *piece,
 	}
 }
 
+/* Copies from the iterator into @to without a page fault; false: there would be one. */
+static bool copy_from(struct pmof_req *req, void *to, size_t bytes)
+{
+	size_t n;
+
+	pagefault_disable();
+	n = copy_from_iter(to, bytes, &req->iter);
+	pagefault_enable();
+	if (n == bytes)
+		return true;
+	iov_iter_revert(&req->iter, n);
+	return false;
+}
+
 /*
  * A slot with a put's data in it.  Nobody sits in a page fault, which user
  * space may serve, with a slot in hand: others wait for it.
  */
 static struct pmof_slot *get_filled_slot(struct pmof_req *req)
 {
-	void __user *addr = u64_to_user_ptr(req->addr);
-	u64 bytes = pmof_req_bytes(req);
+	size_t bytes = pmof_req_bytes(req);
 	struct pmof_slot *slot;
-	unsigned long left;
 
 	for (;;) {
 		slot = pmof_slot_get(req->q, req);
-		if (IS_ERR(slot))
-			return slot;
-		pagefault_disable();
-		left = __copy_from_user_inatomic(slot->bounce.data, addr, bytes);
-		pagefault_enable();
-		if (!left)
+		if (IS_ERR(slot) || copy_from(req, slot->bounce.data, bytes))
 			return slot;
 		pmof_slot_put(slot);
-		if (fault_in_readable(addr, bytes))
+		if (req->nowait)
+			return ERR_PTR(-EAGAIN);
+		if (fault_in_iov_iter_readable(&req->iter, bytes))
 			return ERR_PTR(-EFAULT);
 	}
 }
@@ -116,34 +123,85 @@ static int transfer_bounced(struct pmof_req *req)
 	return 0;
 }
 
+/* False: it may be that only a page fault was in the way. */
+static bool copy_to(struct pmof_req *req, const void *from)
+{
+	size_t n = copy_to_iter(from, req->length, &req->iter);
+
+	if (n == req->length)
+		return true;
+	iov_iter_revert(&req->iter, n);
+	return false;
+}
+
 /* Copies a finished bounced get to its owner and frees its slot.  Return: 0, -EFAULT, -ENOMEM. */
 int pmof_transfer_deliver(struct pmof_req *req)
 {
-	void __user *addr = u64_to_user_ptr(req->addr);
 	struct pmof_slot *slot = req->kept;
-	unsigned long left;
 	void *copy = NULL;
+	bool delivered;
 
 	pagefault_disable();
-	left = __copy_to_user_inatomic(addr, slot->bounce.data, req->length);
+	delivered = copy_to(req, slot->bounce.data);
 	pagefault_enable();
 	/* Not through a page fault with a slot in hand. */
-	if (left)
+	if (!delivered)
 		copy = kmemdup(slot->bounce.data, req->length, GFP_KERNEL_ACCOUNT);
 	req->kept = NULL;
 	pmof_slot_put(slot);
-	if (!left)
+	if (delivered)
 		return 0;
 	if (!copy)
 		return -ENOMEM;
-	left = copy_to_user(addr, copy, req->length);
+	delivered = copy_to(req, copy);
 	kfree(copy);
-	return left ? -EFAULT : 0;
+	return delivered ? 0 : -EFAULT;
 }
 
-/* Posts the bytes that start @page_offset into pages[0]. */
-static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offset,
-		       const struct pmof_range *piece, const struct pmof_range *window)
+/* SGEs that one slot may have. */
+static u32 max_sge(const struct pmof_req *req)
+{
+	return req->opcode == PMOF_OP_GET ? req->q->read_sge : req->q->write_sge;
+}
+
+/* A place in a window. */
+struct cursor {
+	const struct bio_vec *vec;
+	u32 done;	/* bytes of it */
+};
+
+/* Bytes from @at on, of @bytes, that one slot can carry. */
+static u64 slot_room(const struct pmof_req *req, const struct cursor *at, u64 bytes)
+{
+	u64 room = at->vec->bv_len - at->done;
+	u32 i;
+
+	for (i = 1; room < bytes && i < max_sge(req); i++)
+		room += at->vec[i].bv_len;
+	return min(room, bytes);
+}
+
+static int map_piece(struct pmof_slot *slot, struct cursor *at, u64 bytes)
+{
+	int rc = 0;
+
+	while (bytes && !rc) {
+		u32 len = min_t(u64, bytes, at->vec->bv_len - at->done);
+
+		rc = pmof_slot_map(slot, at->vec->bv_page, at->vec->bv_offset + at->done, len);
+		bytes -= len;
+		at->done += len;
+		if (at->done == at->vec->bv_len) {
+			at->vec++;
+			at->done = 0;
+		}
+	}
+	return rc;
+}
+
+/* Posts a piece, and moves @at behind it. */
+static int issue_piece(struct pmof_req *req, struct cursor *at, const struct pmof_range *piece,
+		       const struct pmof_range *window)
 {
 	enum dma_data_direction dir = req->opcode == PMOF_OP_GET ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	struct pmof_conn *conn = req->q->conn;
@@ -154,10 +212,11 @@ static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offse
 	if (!pmof_slot_begin(slot, &rc))
 		return rc;
 	pmof_slot_map_begin(slot, dir);
-	rc = pmof_slot_map_pages(slot, pages, page_offset, piece->length);
+	rc = map_piece(slot, at, piece->length);
 	if (!rc) {
 		post_piece(slot, piece, window);
 	} else {
+		pmof_slot_unmap(slot);
 		pmof_conn_leave(conn);
 		pmof_slot_put(slot);
 	}
@@ -165,104 +224,25 @@ static int issue_piece(struct pmof_req *req, struct page **pages, u32 page_offse
 	return rc;
 }
 
-/* Pages that one slot may name. */
-static u32 max_pages(const struct pmof_req *req)
-{
-	return req->opcode == PMOF_OP_GET ? req->q->read_sge : req->q->write_sge;
-}
-
-/* Posts the pinned window: @bytes from @done bytes into the request. */
+/* Posts the window: @bytes from @done bytes into the request. */
 static int issue_window(struct pmof_req *req, u64 done, u64 bytes)
 {
 	struct pmof_range window = { req->offset + done, bytes };
 	const struct pmof_layout *layout = &req->q->conn->layout;
-	u32 page_offset = offset_in_page(req->addr + done);
-	struct page **pages = req->pages;
-	u32 limit = max_pages(req);
+	struct cursor at = { req->window.vec };
 
 	while (bytes) {
-		u64 room = (u64)limit * PAGE_SIZE - page_offset;
 		struct pmof_range piece = { req->offset + done };
 		int rc;
 
-		piece.length = min(pmof_layout_piece(layout, piece.offset, bytes), room);
-		rc = issue_piece(req, pages, page_offset, &piece,
-				 piece.length == bytes ? &window : NULL);
+		piece.length = slot_room(req, &at, pmof_layout_piece(layout, piece.offset, bytes));
+		rc = issue_piece(req, &at, &piece, piece.length == bytes ? &window : NULL);
 		if (rc)
 			return rc;
-		pages += (page_offset + piece.length) / PAGE_SIZE;
-		page_offset = (page_offset + piece.length) % PAGE_SIZE;
 		done += piece.length;
 		bytes -= piece.length;
 	}
 	return 0;
-}
-
-/* Releases the window's pages.  Nothing of it is under way any more.  Sleeps. */
-void pmof_transfer_unpin(struct pmof_req *req)
-{
-	if (req->nr_pages)
-		unpin_user_pages_dirty_lock(req->pages, req->nr_pages,
-					    req->opcode == PMOF_OP_GET);
-	req->nr_pages = 0;
-}
-
-/* Ends what pmof_transfer() has begun; after the last pmof_transfer_unpin(). */
-void pmof_transfer_end(struct pmof_req *req)
-{
-	if (req->pages != req->few_pages)
-		kvfree(req->pages);
-	req->pages = NULL;
-}
-
-/* The array for any window of the request: once, so that no later one can fail for it. */
-static int alloc_pages_array(struct pmof_req *req)
-{
-	u64 nr = DIV_ROUND_UP(offset_in_page(req->addr) + pmof_req_bytes(req), PAGE_SIZE);
-
-	req->pages = req->few_pages;
-	if (nr > ARRAY_SIZE(req->few_pages))
-		req->pages = kvmalloc_array(min_t(u64, nr, PMOF_WINDOW_PAGES),
-					    sizeof(*req->pages), GFP_KERNEL_ACCOUNT);
-	return req->pages ? 0 : -ENOMEM;
-}
-
-/* Pins the next window; returns its bytes or a negative errno. */
-static s64 pin_window(struct pmof_req *req, u64 done)
-{
-	unsigned int gup = req->opcode == PMOF_OP_GET ? FOLL_WRITE : 0;
-	unsigned long start = req->addr + done;
-	u32 page_offset = offset_in_page(start);
-	u64 bytes = min_t(u64, pmof_req_bytes(req) - done,
-			  (u64)PMOF_WINDOW_PAGES * PAGE_SIZE - page_offset);
-	int nr = DIV_ROUND_UP(page_offset + bytes, PAGE_SIZE);
-
-	start &= PAGE_MASK;
-	while (req->nr_pages < nr) {
-		int n = pin_user_pages_fast(start + (u64)req->nr_pages * PAGE_SIZE,
-					    nr - req->nr_pages, gup, req->pages + req->nr_pages);
-
-		if (n <= 0)
-			return n ?: -EFAULT;
-		req->nr_pages += n;
-	}
-	return bytes;
-}
-
-/*
- * A bad pointer must be found before the first byte is written: one window is
- * pinned as a whole; what needs more is touched beforehand.
- */
-static int prefault(const struct pmof_req *req)
-{
-	char __user *addr = u64_to_user_ptr(req->addr);
-	u64 bytes = pmof_req_bytes(req);
-
-	if (bytes <= (PMOF_WINDOW_PAGES - 1) * PAGE_SIZE)
-		return 0;
-	if (req->opcode == PMOF_OP_GET)
-		return fault_in_safe_writeable(addr, bytes) ? -EFAULT : 0;
-	return fault_in_readable(addr, bytes) ? -EFAULT : 0;
 }
 
 static int transfer_pinned(struct pmof_req *req)
@@ -271,18 +251,19 @@ static int transfer_pinned(struct pmof_req *req)
 	s64 bytes;
 	int rc;
 
-	rc = prefault(req);
-	if (!rc)
-		rc = alloc_pages_array(req);
+	rc = pmof_window_init(req);
 	while (!rc && done < pmof_req_bytes(req)) {
 		if (done) {
 			rc = pmof_req_wait(req);
 			if (rc)
 				break;
 		}
-		bytes = pin_window(req, done);
+		bytes = pmof_window_next(req);
 		if (bytes < 0)
 			return bytes;
+		/* Nobody may be able to sleep when it has come. */
+		if (req->end && req->opcode == PMOF_OP_GET && req->window.pinned)
+			pmof_window_mark_dirty(&req->window);
 		rc = issue_window(req, done, bytes);
 		done += bytes;
 	}
@@ -298,17 +279,19 @@ static bool in_one_segment(const struct pmof_req *req)
 
 static bool is_bounced(const struct pmof_req *req)
 {
-	/* A bounced get keeps its slot until it is finished: not in a pipeline. */
-	return pmof_req_bytes(req) <= PMOF_BOUNCE_SIZE && in_one_segment(req) &&
-	       !(req->pipelined && req->opcode == PMOF_OP_GET);
+	if (!pmof_window_takes(&req->iter))
+		return true;
+	/* A bounced get keeps its slot until somebody has finished it: not in a pipeline. */
+	return pmof_req_bytes(req) <= READ_ONCE(req->q->conn->copy_max) && in_one_segment(req) &&
+	       !((req->pipelined || req->end) && req->opcode == PMOF_OP_GET);
 }
 
 /* Whether pmof_transfer() will move it with one slot. */
 bool pmof_transfer_one_piece(const struct pmof_req *req)
 {
-	u64 room = (u64)max_pages(req) * PAGE_SIZE - offset_in_page(req->addr);
-
-	return is_bounced(req) || (in_one_segment(req) && pmof_req_bytes(req) <= room);
+	return is_bounced(req) ||
+	       (in_one_segment(req) &&
+		iov_iter_npages(&req->iter, max_sge(req) + 1) <= max_sge(req));
 }
 
 /**
@@ -316,12 +299,15 @@ bool pmof_transfer_one_piece(const struct pmof_req *req)
  * @req: checked, begun
  *
  * What is under way on return (also with an error) pmof_req_finish() waits
- * for.  Return: 0, -EFAULT, -ENOMEM, -EINTR, -EIO, -ENODEV.  Sleeps.
+ * for.  Return: 0, -EFAULT, -ENOMEM, -EINTR, -EIO, -ENODEV.  Sleeps; with
+ * req->nowait it does not, and -EAGAIN says that nothing has been posted.
  */
 int pmof_transfer(struct pmof_req *req)
 {
-	if (!req->length)
+	if (!pmof_req_bytes(req))
 		return 0;
+	if (req->nowait && !pmof_transfer_one_piece(req))
+		return -EAGAIN;
 	return is_bounced(req) ? transfer_bounced(req) : transfer_pinned(req);
 }
 

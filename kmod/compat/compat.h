@@ -14,6 +14,12 @@
 
 #include "pmof_compat_gen.h"
 
+#ifdef HAVE_URING_CMD_SQE
+#include <linux/io_uring/cmd.h>
+#else
+#include <linux/io_uring.h>
+#endif
+
 /* A block device opened exclusively for reading and writing. */
 struct pmof_bdev {
 #ifdef HAVE_BDEV_FILE
@@ -119,6 +125,35 @@ static inline int pmof_write_folios(struct address_space *mapping, struct writeb
 
 	return write_cache_pages(mapping, wbc, pmof_write_page, &w);
 }
+#endif
+
+/* The command area of a URING_CMD's SQE, which user space may still write to. */
+static inline const void *pmof_uring_cmd_area(const struct io_uring_cmd *cmd)
+{
+#ifdef HAVE_URING_CMD_SQE
+	return io_uring_sqe_cmd(cmd->sqe);
+#else
+	return cmd->cmd;
+#endif
+}
+
+/* Has @done called where it may sleep, and complete the command.  Any context. */
+static inline void pmof_uring_cmd_in_task(struct io_uring_cmd *cmd,
+					  void (*done)(struct io_uring_cmd *cmd,
+						       unsigned int issue_flags))
+{
+#ifdef HAVE_URING_CMD_SQE
+	io_uring_cmd_do_in_task_lazy(cmd, done);
+#else
+	io_uring_cmd_complete_in_task(cmd, done);
+#endif
+}
+
+/* file_operations.splice_read by way of read_iter. */
+#ifdef HAVE_COPY_SPLICE_READ
+#define pmof_splice_read	copy_splice_read
+#else
+#define pmof_splice_read	generic_file_splice_read
 #endif
 
 /*

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 #include "../vm/vm.h"
+#include "turns.h"
 
 #define AT	(16 * MiB)
 #define SPAN	(8 * MiB)	/* sequential places, then from the start again */
@@ -64,38 +65,17 @@ static struct result results[SIZES][METHODS];
 static int rounds = 40, each = 50, warm_up = 4;
 static char *data;
 
-static void die(const char *what, int rc)
-{
-	fprintf(stderr, "kalia: %s: %s\n", what, strerror(-rc));
-	exit(1);
-}
-
 static uint64_t read_number(const char *path)
 {
 	char buf[64] = "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		die(path, -errno);
+		turns_die(path, -errno);
 	if (read(fd, buf, sizeof(buf) - 1) <= 0)
-		die(path, -EIO);
+		turns_die(path, -EIO);
 	close(fd);
 	return strtoull(buf, NULL, 10);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static int compare_double(const void *a, const void *b)
@@ -103,12 +83,6 @@ static int compare_double(const void *a, const void *b)
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return x < y ? -1 : x > y;
-}
-
-/* Sorted values: the smallest that at least @percent of them do not exceed. */
-static uint64_t percentile(const uint64_t *v, uint64_t nr, unsigned int percent)
-{
-	return v[(nr * percent + 99) / 100 - 1];
 }
 
 /* --- measuring ------------------------------------------------------------------ */
@@ -124,11 +98,11 @@ static void turn(struct method *m, struct result *r, uint64_t size, int round)
 		uint64_t at = AT + m->next;
 
 		m->next = (m->next + size) % SPAN;
-		start = now_ns();
+		start = turns_now();
 		rc = vm_put(m->fd, at, data, size, m->flags);
-		ns[i] = now_ns() - start;
+		ns[i] = turns_now() - start;
 		if (rc)
-			die(m->name, rc);
+			turns_die(m->name, rc);
 	}
 	if (round < 0)
 		return;
@@ -136,8 +110,8 @@ static void turn(struct method *m, struct result *r, uint64_t size, int round)
 	r->received += read_number(HW "rcvd_pkts") - received;
 	memcpy(r->ns + r->nr, ns, each * sizeof(ns[0]));
 	r->nr += each;
-	qsort(ns, each, sizeof(ns[0]), compare);
-	r->round_median[round] = percentile(ns, each, 50);
+	turns_sort(ns, each);
+	r->round_median[round] = turns_percentile(ns, each, 50);
 }
 
 /* Called before and behind the rounds: what they counted is left in @r. */
@@ -177,9 +151,9 @@ static void evaluate(struct result *r)
 	for (m = 0; m < METHODS; m++) {
 		if (!r[m].nr)
 			continue;
-		qsort(r[m].ns, r[m].nr, sizeof(r[m].ns[0]), compare);
-		r[m].median = percentile(r[m].ns, r[m].nr, 50);
-		r[m].p99 = percentile(r[m].ns, r[m].nr, 99);
+		turns_sort(r[m].ns, r[m].nr);
+		r[m].median = turns_percentile(r[m].ns, r[m].nr, 50);
+		r[m].p99 = turns_percentile(r[m].ns, r[m].nr, 99);
 		for (i = 0; i < rounds; i++)
 			ratio[i] = (double)r[m].round_median[i] / r[0].round_median[i];
 		qsort(ratio, rounds, sizeof(ratio[0]), compare_double);
@@ -277,10 +251,10 @@ static void save(const char *name, void (*write_it)(FILE *out))
 	FILE *out = fopen(name, "w");
 
 	if (!out)
-		die(name, -errno);
+		turns_die(name, -errno);
 	write_it(out);
 	if (fclose(out))
-		die(name, -errno);
+		turns_die(name, -errno);
 }
 
 static void open_all(void)
@@ -292,10 +266,10 @@ static void open_all(void)
 		if (methods[m].instance == -EOPNOTSUPP && methods[m].may_miss)
 			continue;
 		if (methods[m].instance < 0)
-			die(methods[m].name, methods[m].instance);
+			turns_die(methods[m].name, methods[m].instance);
 		methods[m].fd = vm_open(methods[m].instance, O_RDWR);
 		if (methods[m].fd < 0)
-			die(methods[m].name, methods[m].fd);
+			turns_die(methods[m].name, methods[m].fd);
 	}
 }
 

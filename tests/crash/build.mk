@@ -4,7 +4,7 @@
 # Included by tests/build.mk.
 
 CRASH_BUILD := $(TEST_BUILD)/crash
-CRASH_PURE := model check log timeline trace_file cuts run keep
+CRASH_PURE := model check log timeline trace_file cuts run keep outside
 CRASH_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
 	-D_GNU_SOURCE -Ikmod/common -include tests/unit/pure.h
 
@@ -36,7 +36,15 @@ CRASH_WORKLOAD := $(CRASH_BUILD)/workload
 $(CRASH_WORKLOAD): $(addprefix $(CRASH_BUILD)/,workload.o work_ops.o work_dump.o log.o)
 	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^ -lpthread
 
+# Transactions on databases, and their check, which runs here and there.
+CRASH_SQLITE := $(CRASH_BUILD)/sqlite_work
+
+$(CRASH_SQLITE): $(addprefix $(CRASH_BUILD)/,sqlite_work.o sqlite_check.o)
+	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^ -lsqlite3 -lpthread
+
 crash-programs: $(CRASH_BUILD)/explore $(CRASH_BUILD)/fences $(CRASH_WORKLOAD) trace-plugin
+
+crash-sqlite-programs: crash-programs $(CRASH_SQLITE)
 
 .PHONY: crash-programs crash-selftest check-crash-plugin trace-plugin print-trace-plugin
 
@@ -53,7 +61,11 @@ crash-group: ## group persist: fences per put, as counted and as executed
 crash-mutants: ## prove that the power cuts find mistakes (about a minute each)
 	@BUILD="$(BUILD)" tests/crash/mutate $(CUTS:%=--cuts %) $(OPS:%=--ops %)
 
+crash-sqlite: ## the same under SQLite on ext4 on /dev/pmof0; CUTS=, SEED=, CACHE=, METHOD=, BOOT= select
+	@BUILD="$(BUILD)" tests/crash/sqlite $(CUTS:%=--cuts %) $(SEED:%=--seed %) $(BOOT:%=--boot %) \
+		$(METHOD:%=--method %) $(CACHE)
+
 check-crash: ## the short form of both, and the test of the plugin (some minutes)
 	@BUILD="$(BUILD)" tests/run crash
 
-.PHONY: crash crash-group crash-mutants check-crash
+.PHONY: crash crash-group crash-mutants crash-sqlite crash-sqlite-programs check-crash

@@ -355,6 +355,7 @@ void check_acked(struct checker *c, uint32_t number)
 	case OP_PREPARE:
 	case OP_COMMIT:
 	case OP_SEEN:
+	case OP_TXN:
 		/* What a reader has seen committed is as good as acknowledged. */
 		if (c->state[op->slot].acked <= op->index)
 			c->state[op->slot].acked = op->index + 1;

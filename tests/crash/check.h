@@ -14,7 +14,7 @@
 
 struct slot_state {
 	uint32_t started;	/* operations [0, started) may have begun */
-	uint32_t acked;		/* objects: operations [0, acked) are acknowledged */
+	uint32_t acked;		/* objects, databases: operations [0, acked) are acknowledged */
 	uint32_t first_open;	/* all below are durable */
 	/* Raw and word: what is promised, and for each byte by which operation (index + 1). */
 	uint8_t *floor;

@@ -43,6 +43,7 @@ static void usage(FILE *f)
 	      "  --fences x86|strict  only this mode\n"
 	      "  --caches-survive     the domain is cpu_cache\n"
 	      "  --quick              stop at the first loss\n"
+	      "  --check PROGRAM      judges each image: PROGRAM DIR (outside.c)\n"
 	      "  --out DIR            keep failures here\n"
 	      "  --save N             and N images to be booted\n"
 	      "  --label TEXT         before each line\n"
@@ -194,7 +195,7 @@ static int explore(const struct config *c, unsigned int modes, unsigned int save
 /* Shows a kept failure again, or compares a dump with a kept image. */
 static int again(const char *dir, const char *dump)
 {
-	struct config c = { .label = dump ? "verify" : "replay" };
+	struct config c = { .label = dump ? "verify" : "replay", .out = dir };
 	struct place place;
 	struct input in;
 	int status;
@@ -224,6 +225,7 @@ static const struct option options[] = {
 	{ "quick", no_argument, NULL, 'q' },
 	{ "out", required_argument, NULL, 'O' },
 	{ "save", required_argument, NULL, 'S' },
+	{ "check", required_argument, NULL, 'k' },
 	{ "label", required_argument, NULL, 'L' },
 	{ "replay", required_argument, NULL, 'r' },
 	{ "verify", required_argument, NULL, 'v' },
@@ -257,7 +259,7 @@ static bool set_path(struct config *c, int option, const char *value)
 	const char **field = option == 't' ? &c->trace : option == 'c' ? &c->client :
 			     option == 'l' ? &c->log : option == 'b' ? &c->start :
 			     option == 'e' ? &c->final : option == 'O' ? &c->out :
-			     option == 'L' ? &c->label : NULL;
+			     option == 'L' ? &c->label : option == 'k' ? &c->check : NULL;
 
 	if (field)
 		*field = value;
@@ -327,7 +329,7 @@ int main(int argc, char **argv)
 	if (verify && optind + 1 == argc)
 		return again(verify, argv[optind]);
 	if (!c.trace || !c.client || !c.log || optind != argc || c.images > MAX_IMAGES ||
-	    !c.images || (save && !c.out)) {
+	    !c.images || ((save || c.check) && !c.out)) {
 		usage(stderr);
 		return STATUS_USAGE;
 	}

@@ -22,6 +22,7 @@ struct config {
 	const char *final;	/* the nvdimm at its end, NULL: do not compare */
 	const char *out;	/* where failures go, NULL: nowhere */
 	const char *label;	/* before each line that is printed */
+	const char *check;	/* a program that judges images (outside.c), NULL: the checker does */
 	uint64_t first_op;	/* the mark of the log's first operation */
 	uint64_t data_offset;	/* of the namespace in the nvdimm */
 	uint64_t cuts;
@@ -89,7 +90,14 @@ uint64_t *choose_cuts(const struct trace *trace, const struct timeline *t, uint6
 int keep_failure(struct run *r, const struct place *place, const struct fault *fault);
 /* Writes the image at a place, and how to come back to it, to the directory @dir. */
 int keep_place(struct run *r, const struct place *place, const char *dir);
+/* Writes the bytes of an image, from @from on, to a file. Returns 0, or -1 with a message. */
+int keep_image(const struct model *m, const struct image *image, uint64_t from, const char *path);
 /* What led to a fault: to @f. */
 void explain(const struct run *r, const struct place *place, const struct fault *fault, FILE *f);
+
+/* For an image that a program judges: what was promised of each slot, to DIR/promises. */
+int outside_promise(const struct run *r, const char *dir);
+/* Runs that program on an image. False if it finds a fault. */
+bool outside_check(struct run *r, const struct place *place, struct fault *fault);
 
 #endif /* PMOF_CRASH_EXPLORE_H */

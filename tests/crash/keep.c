@@ -28,18 +28,18 @@ const char *image_kind_name(enum image_kind kind)
 	return names[kind];
 }
 
-static int keep_image(const struct model *m, const struct image *image, const char *path)
+int keep_image(const struct model *m, const struct image *image, uint64_t from, const char *path)
 {
 	static const uint8_t zero[4096];
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	uint8_t page[sizeof(zero)];
 	uint64_t at, n;
-	int rc = fd < 0 || ftruncate(fd, m->size) ? -1 : 0;
+	int rc = fd < 0 || ftruncate(fd, m->size - from) ? -1 : 0;
 
-	for (at = 0; !rc && at < m->size; at += n) {
+	for (at = from; !rc && at < m->size; at += n) {
 		n = m->size - at < sizeof(page) ? m->size - at : sizeof(page);
 		model_read(m, image, at, page, n);
-		if (memcmp(page, zero, n) && pwrite(fd, page, n, at) != (ssize_t)n)
+		if (memcmp(page, zero, n) && pwrite(fd, page, n, at - from) != (ssize_t)n)
 			rc = -1;
 	}
 	if (rc)
@@ -127,7 +127,7 @@ static void tell_op(const struct run *r, uint32_t number, FILE *f)
 {
 	static const char * const names[] = {
 		[OP_PUT] = "put", [OP_ATOMIC] = "atomic", [OP_PREPARE] = "prepare",
-		[OP_COMMIT] = "commit", [OP_SEEN] = "valid get", [OP_PERSIST] = "persist",
+		[OP_COMMIT] = "commit", [OP_SEEN] = "valid get", [OP_PERSIST] = "persist", [OP_TXN] = "transaction",
 	};
 	const struct op *op = &r->log->op[number];
 	uint64_t offset, length;
@@ -167,7 +167,8 @@ void explain(const struct run *r, const struct place *place, const struct fault 
 	fprintf(f, "slot %u at 0x%" PRIx64 " of the namespace (0x%" PRIx64 " of the nvdimm): %s\n",
 		fault->slot, fault->offset, r->config->data_offset + fault->offset, fault->text);
 	tell_slot(r, fault->slot, f);
-	tell_line(r, place, (r->config->data_offset + fault->offset) / TRACE_LINE, f);
+	if (!r->config->check)
+		tell_line(r, place, (r->config->data_offset + fault->offset) / TRACE_LINE, f);
 }
 
 /* --- files ------------------------------------------------------------------------------ */
@@ -185,6 +186,8 @@ static int write_place(const struct run *r, const struct place *place, const cha
 	fprintf(f, "trace=%s\nclient=%s\nlog=%s\n", c->trace, c->client, c->log);
 	if (c->start)
 		fprintf(f, "start=%s\n", c->start);
+	if (c->check)
+		fprintf(f, "check=%s\n", c->check);
 	fprintf(f, "first-op=%" PRIu64 "\ndata-offset=%" PRIu64 "\ncaches-survive=%d\n",
 		c->first_op, c->data_offset, c->caches_survive);
 	fprintf(f, "cut=%" PRIu64 "\npos=%" PRIu64 "\nfences=%s\nimage=%s\nseed=%" PRIu64 "\n",
@@ -202,10 +205,10 @@ int keep_place(struct run *r, const struct place *place, const char *dir)
 		return -1;
 	}
 	snprintf(path, sizeof(path), "%s/place", dir);
-	if (write_place(r, place, path))
+	if (write_place(r, place, path) || (r->config->check && outside_promise(r, dir)))
 		return -1;
 	snprintf(path, sizeof(path), "%s/image", dir);
-	return keep_image(&r->model, &place->image, path);
+	return keep_image(&r->model, &place->image, 0, path);
 }
 
 int keep_failure(struct run *r, const struct place *place, const struct fault *fault)

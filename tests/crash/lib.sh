@@ -86,13 +86,14 @@ run_lab() {
 	local -a options=()
 	shift 3
 	mkdir -p "$dir/host" "$dir/overlay/usr/lib/pmof-tests"
-	install -m 755 "$programs/workload" "$dir/overlay/usr/lib/pmof-tests/"
+	install -m 755 "$programs/${workload:-workload}" "$dir/overlay/usr/lib/pmof-tests/"
 	cat >"$dir/host/params" <<-END
 		METHOD=$persist
 		QUEUES=2
 		WORKLOAD_OPTIONS="$work"
 		SERVER_OPTIONS="${server_options:-}"
 		EXPORT_OPTIONS="${assert:+--placement assert-memory}"
+		${more_params:-}
 	END
 	[[ -z $rxe ]] || options+=(--rxe "$build/lab-rxe-marks")
 	[[ -z $lazy ]] || append="rdma_rxe.lazy_write=1 rdma_rxe.lazy_atomic=1"

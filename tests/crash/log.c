@@ -34,6 +34,8 @@ static int add_slot(struct log *log, const char *line)
 		s.type = SLOT_OBJECT;
 	else if (!strcmp(type, "word"))
 		s.type = SLOT_WORD;
+	else if (!strcmp(type, "db"))
+		s.type = SLOT_DB;
 	else
 		return -1;
 	log->slot = log_grow(log->slot, log->nr_slots, sizeof(s));
@@ -83,6 +85,8 @@ static int parse_op(struct op *op, const char *word, const char *rest)
 		op->kind = OP_COMMIT;
 	else if (!strcmp(word, "seen"))
 		op->kind = OP_SEEN;
+	else if (!strcmp(word, "txn"))
+		op->kind = OP_TXN;
 	else
 		return -1;
 	op->durable = op->kind != OP_SEEN;
@@ -124,6 +128,20 @@ static int parse_line(struct log *log, char *line, bool *ended)
 	return add_op(log, word, line);
 }
 
+static enum slot_type type_for(enum op_kind kind)
+{
+	switch (kind) {
+	case OP_PUT:
+		return SLOT_RAW;
+	case OP_ATOMIC:
+		return SLOT_WORD;
+	case OP_TXN:
+		return SLOT_DB;
+	default:
+		return SLOT_OBJECT;
+	}
+}
+
 /* Each operation fits its slot, and each slot knows its operations. */
 static int link_op(struct log *log, uint32_t number)
 {
@@ -141,8 +159,7 @@ static int link_op(struct log *log, uint32_t number)
 	s = &log->slot[op->slot];
 	if (op->kind == OP_PUT && (op->from > s->length || op->length > s->length - op->from))
 		return -1;
-	if (s->type != (op->kind == OP_PUT ? SLOT_RAW : op->kind == OP_ATOMIC ? SLOT_WORD :
-			SLOT_OBJECT))
+	if (s->type != type_for(op->kind) || (op->kind == OP_TXN && op->version != s->nr_ops + 1))
 		return -1;
 	if (op->kind == OP_SEEN)
 		return 0;

@@ -6,17 +6,19 @@
  *
  *   pmof-crash-log 1
  *   seed SEED
- *   slot ID raw|object|word OFFSET LENGTH       in the order of OFFSET; ID from 0
+ *   slot ID raw|object|word|db OFFSET LENGTH    in the order of OFFSET; ID from 0
  *   put N SLOT VERSION FROM LENGTH DURABLE      bytes [FROM, FROM + LENGTH) of the slot
  *   atomic N SLOT VERSION                       durable CAS or FETCH_ADD
  *   prepare N SLOT GENERATION
  *   commit N SLOT GENERATION                    the whole object
  *   seen N SLOT GENERATION                      a VALID get that returned this
  *   persist N OFFSET LENGTH PUT...              and the puts that it covers
+ *   txn N SLOT VERSION                          a transaction of a database; versions from 1
  *   end OPERATIONS
  *
  * Offsets are in the namespace. A slot has one put, atomic, prepare or commit
- * in flight at a time, in the order of their numbers.
+ * in flight at a time, in the order of their numbers. A database is a slot without
+ * a place: whoever looks into the image finds it (outside.c).
  */
 #ifndef PMOF_CRASH_LOG_H
 #define PMOF_CRASH_LOG_H
@@ -32,6 +34,7 @@ enum slot_type {
 	SLOT_RAW,
 	SLOT_OBJECT,
 	SLOT_WORD,
+	SLOT_DB,
 };
 
 enum op_kind {
@@ -41,6 +44,7 @@ enum op_kind {
 	OP_COMMIT,
 	OP_SEEN,
 	OP_PERSIST,
+	OP_TXN,
 };
 
 struct slot {

@@ -23,6 +23,8 @@ static int set_field(struct config *c, struct place *p, const char *name, const 
 		c->log = strdup(value);
 	else if (!strcmp(name, "start"))
 		c->start = strdup(value);
+	else if (!strcmp(name, "check"))
+		c->check = strdup(value);
 	else if (!strcmp(name, "first-op"))
 		c->first_op = strtoull(value, NULL, 10);
 	else if (!strcmp(name, "data-offset"))
@@ -79,6 +81,7 @@ void replay_free(struct config *c)
 	free((void *)c->client);
 	free((void *)c->log);
 	free((void *)c->start);
+	free((void *)c->check);
 }
 
 /* --- once more --------------------------------------------------------------------------- */
@@ -105,7 +108,8 @@ int replay_show(const struct config *c, const struct log *log, const struct trac
 
 	if (go_to(&r, c, log, trace, t, place))
 		return -1;
-	if (run_check_image(&r, &place->image, &fault)) {
+	if (c->check ? outside_check(&r, place, &fault) :
+		       run_check_image(&r, &place->image, &fault)) {
 		printf("no fault in this image\n");
 	} else {
 		explain(&r, place, &fault, stdout);

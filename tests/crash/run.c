@@ -272,10 +272,13 @@ static bool check_lost(struct run *r, const struct image *image, struct fault *f
 	return good;
 }
 
-static bool check_image(struct run *r, const struct image *image, struct fault *fault)
+static bool check_image(struct run *r, const struct place *place, struct fault *fault)
 {
+	const struct image *image = &place->image;
 	uint32_t i;
 
+	if (r->config->check)
+		return outside_check(r, place, fault);
 	if (image->kind == IMAGE_LOST)
 		return check_lost(r, image, fault);
 	for (i = 0; i < r->nr_affected; i++)
@@ -303,13 +306,14 @@ static int do_cut(struct run *r, uint64_t cut)
 
 	find_affected(r);
 	r->totals.cuts++;
+	r->totals.lines += r->config->check ? r->model.nr_dirty : 0;
 	for (i = 0; i < r->config->images; i++) {
 		/* Without a dirty line all images are one. */
-		if (i && !r->nr_affected)
+		if (i && !(r->config->check ? r->model.nr_dirty : r->nr_affected))
 			break;
 		place.image = nth_image(r, cut, i);
 		r->totals.images++;
-		if (check_image(r, &place.image, &fault))
+		if (check_image(r, &place, &fault))
 			continue;
 		r->totals.bad_images++;
 		if (!bad++ && keep_failure(r, &place, &fault))

@@ -317,7 +317,9 @@ int timeline_make(struct timeline *t, struct log *log, const struct trace *serve
 	}
 	for (i = 0; i < log->nr_ops; i++) {
 		place_op(&s, &log->op[i]);
-		match_reply(&s, log, &log->op[i]);
+		/* A transaction is many requests. */
+		if (log->op[i].kind != OP_TXN)
+			match_reply(&s, log, &log->op[i]);
 	}
 	make_events(t, log);
 	t->nr_records = s.nr_records;

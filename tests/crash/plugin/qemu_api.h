@@ -79,6 +79,8 @@ typedef void (*qemu_mem_cb)(unsigned int cpu, uint32_t info, uint64_t vaddr, voi
 void qemu_plugin_register_vcpu_init_cb(uint64_t id, void (*cb)(uint64_t id, unsigned int cpu));
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id,
 					   void (*cb)(uint64_t id, struct qemu_plugin_tb *tb));
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_udata_cb cb,
+					  enum qemu_cb_flags flags, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_udata_cb cb,
 					    enum qemu_cb_flags flags, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn, qemu_udata_cb cb,

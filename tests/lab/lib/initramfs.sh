@@ -13,8 +13,8 @@ programs="bash dash kmod ip rdma bridge ss tc ndctl daxctl ibv_devinfo ibv_devic
 	ibv_rc_pingpong rping ib_write_lat ib_read_lat ib_send_lat ib_write_bw
 	ib_read_bw ib_send_bw ib_atomic_lat mke2fs mount umount lsblk
 	blkdiscard taskset chrt stdbuf dmsetup
-	timeout setpriv"
-toolbox_programs="fio nvme mkfs.xfs xfs_io strace gdb"
+	timeout setpriv e2fsck sfdisk blockdev"
+toolbox_programs="fio nvme mkfs.xfs xfs_repair xfs_io strace gdb"
 optional_programs="strace gdb ib_atomic_lat stdbuf"
 
 module_list="virtio_pci virtio_net virtio_blk virtio_console virtio_rng 9p

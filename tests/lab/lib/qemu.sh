@@ -18,6 +18,7 @@ choose_accel() {
 		accel=(-accel tcg,thread=multi -cpu "max,-fsrm,-erms")
 		return
 	fi
+	[[ -z $opt_plugin ]] || return 0
 	[[ ${PMOF_LAB_ACCEL:-} != tcg && -w /dev/kvm ]] || return 0
 	verdict=$cache/lab/kvm-$(</proc/sys/kernel/random/boot_id)
 	if [[ ! -f $verdict ]]; then
@@ -66,8 +67,18 @@ prepare_nvdimm() {
 	fi
 	((nvdimm_size >= 16777216)) || usage_error "an nvdimm has at least 16M"
 	memory=$(bytes "$opt_memory")
+	nvdimm2_size=0
+	[[ -z $opt_nvdimm2 ]] || nvdimm2_size=$(bytes "$opt_nvdimm2")
 	virtio_pmem_size=0
 	[[ -z $opt_virtio_pmem ]] || virtio_pmem_size=$(bytes "$opt_virtio_pmem")
+}
+
+# Another nvdimm; it goes with the run.
+nvdimm2_args() {
+	((nvdimm2_size)) || return 0
+	[[ -e $private/nvdimm2 ]] || truncate -s "$nvdimm2_size" "$private/nvdimm2"
+	args+=(-object "memory-backend-file,id=m2,share=on,mem-path=$private/nvdimm2,size=$nvdimm2_size"
+		-device nvdimm,id=n2,memdev=m2)
 }
 
 # A second PMEM region, whose writes are durable only when QEMU has flushed the
@@ -106,11 +117,12 @@ machine() {
 }
 
 server_args() {
-	local i room=$((memory + nvdimm_size + virtio_pmem_size))
+	local i room=$((memory + nvdimm_size + nvdimm2_size + virtio_pmem_size))
 	args+=(-machine "$(machine),nvdimm=on,nvdimm-persistence=$opt_domain"
 		-m "size=$((memory >> 20))M,slots=2,maxmem=$(((room + 0x3fffffff) / 0x40000000 + 1))G"
 		-object "memory-backend-file,id=m1,share=on,mem-path=$nvdimm,size=$nvdimm_size"
 		-device "nvdimm,id=n1,memdev=m1${opt_trace:+,addr=$nvdimm_base}")
+	nvdimm2_args
 	virtio_pmem_args
 	for ((i = 1; i <= clients; i++)); do
 		net_args server "client$i" "$i"
@@ -169,6 +181,7 @@ start_vm() {
 	fi
 	console_args "$vm"
 	[[ -z $opt_trace ]] || trace_args "$vm"
+	[[ -z $opt_plugin ]] || args+=(-plugin "$opt_plugin,vm=$vm")
 	printf '%q ' "${qemu[@]}" "${args[@]}" >"$run/$vm.cmdline"
 	setpriv --pdeathsig KILL "${qemu[@]}" "${args[@]}" \
 		>>"$run/$vm.qemu" 2>&1 </dev/null &

@@ -252,6 +252,11 @@ pmof_connect() {
 	echo "pmof${_answer#instance=}"
 }
 
+# pmof_block [OPTION,...]: the same, with a block device; prints its name (pmof0).
+pmof_block() {
+	_dev=$(pmof_connect "$1") && until_true 5 test -b "/dev/$_dev" && echo "$_dev"
+}
+
 # The directory goes, and the module is let go, when the write has returned.
 pmof_disconnect() {
 	set_attr "/sys/class/pmof/$1/disconnect" 1 &&

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting: spinning on a queue's completions before a synchronous caller sleeps,
+ * polls that user space asks for, and the bound for what nobody sleeps for.
+ *
+ * The queues' CQs are polled in a softirq; ib_process_cq_direct() may run beside
+ * that.  Each completion is handed to one of them, whose handler works in both
+ * contexts, so nothing is lost and nothing is seen twice.
+ */
+#include <linux/cpumask.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
+
+#include "client.h"
+
+#define POLL_BUDGET	16	/* completions in one go */
+
+/*
+ * By itself a waiter spins only where the answer comes sooner than it takes to
+ * sleep and to be woken.
+ */
+#define AUTO_LIMIT_NS	20000
+
+/* Handles what has completed on a queue.  Any context that may be interrupted.  Returns how many. */
+int pmof_queue_poll(struct pmof_queue *q)
+{
+	int n;
+
+	/* The teardown frees the CQ behind this reference. */
+	if (!pmof_conn_enter(q->conn))
+		return 0;
+	n = ib_process_cq_direct(q->qp.cq, POLL_BUDGET);
+	pmof_conn_leave(q->conn);
+	return max(n, 0);
+}
+
+/* A software HCA brings the completion with a CPU: never take the only one. */
+static bool may_spin(const struct pmof_conn *conn)
+{
+	return num_online_cpus() > 1 || !ib_uses_virt_dma(conn->ibdev);
+}
+
+/*
+ * For how long: twice the time that it took lately, if that is below the limit.
+ * Longer than that it has been overtaken by something slow.
+ */
+static u64 spin_ns(const struct pmof_req *req)
+{
+	int us = READ_ONCE(req->q->conn->poll_us);
+	u64 mean = READ_ONCE(req->q->round_trip_ns);
+	u64 limit = us == PMOF_POLL_AUTO ? AUTO_LIMIT_NS : (u64)us * NSEC_PER_USEC;
+
+	if (req->hipri)
+		return U64_MAX;
+	if (mean > limit)
+		return 0;
+	return mean ? min(2 * mean, limit) : limit;
+}
+
+static bool spin(struct pmof_req *req, u64 start, u64 ns)
+{
+	do {
+		pmof_queue_poll(req->q);
+		if (try_wait_for_completion(&req->done))
+			return true;
+		cpu_relax();
+	} while (!need_resched() && !signal_pending(current) && local_clock() - start < ns);
+	return false;
+}
+
+/* One eighth of the difference: some tens of round trips to follow a change. */
+static void learn(struct pmof_queue *q, u64 ns)
+{
+	s64 mean = READ_ONCE(q->round_trip_ns);
+
+	ns = min_t(u64, ns, U32_MAX / 2);
+	WRITE_ONCE(q->round_trip_ns, mean ? max_t(s64, mean + ((s64)ns - mean) / 8, 1) : ns);
+}
+
+/**
+ * pmof_req_wait_done - spin for a while, then sleep until a request's slots are done
+ * @req: the issuer's share of @pending has been dropped, and it was not the last
+ *
+ * Return: false if that took too long; it goes on then.
+ */
+bool pmof_req_wait_done(struct pmof_req *req)
+{
+	u64 start = local_clock(), ns = may_spin(req->q->conn) ? spin_ns(req) : 0;
+
+	if (!(ns && spin(req, start, ns)) &&
+	    !wait_for_completion_timeout(&req->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS)))
+		return false;
+	learn(req->q, local_clock() - start);
+	return true;
+}
+
+/*
+ * The bound for a slot that nobody sleeps for.  The timer of its queue runs
+ * while there are any.
+ */
+static void watchdog(struct timer_list *t)
+{
+	struct pmof_queue *q = container_of(t, struct pmof_queue, watchdog);
+	unsigned long timeout = msecs_to_jiffies(PMOF_IO_TIMEOUT_MS);
+	bool busy = false, late = false;
+	u16 tag;
+
+	for (tag = 0; tag < q->nr_char; tag++) {
+		const struct pmof_slot *slot = &q->slots[tag];
+
+		if (!READ_ONCE(slot->watched))
+			continue;
+		busy = true;
+		late |= time_after(jiffies, READ_ONCE(slot->since) + timeout);
+	}
+	if (late)
+		pmof_conn_lost(q->conn);
+	else if (busy)
+		mod_timer(t, jiffies + timeout / 4);
+}
+
+void pmof_watchdog_init(struct pmof_queue *q)
+{
+	timer_setup(&q->watchdog, watchdog, 0);
+}
+
+/* @slot is about to be posted.  Any context. */
+void pmof_watchdog_arm(struct pmof_slot *slot)
+{
+	struct timer_list *t = &slot->q->watchdog;
+
+	WRITE_ONCE(slot->since, jiffies);
+	WRITE_ONCE(slot->watched, true);
+	/* A timer that is not pending any more has yet to look, and sees the slot. */
+	smp_mb();
+	if (!timer_pending(t))
+		mod_timer(t, jiffies + msecs_to_jiffies(PMOF_IO_TIMEOUT_MS) / 4);
+}
+
+/* No slot is under way, and none will be. */
+void pmof_watchdog_stop(struct pmof_queue *q)
+{
+	if (q->watchdog.function)
+		del_timer_sync(&q->watchdog);
+}
