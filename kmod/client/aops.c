@@ -146,11 +146,12 @@ static int piece_map(struct pmof_slot *slot, struct address_space *mapping)
 /* Posts the slot with its piece.  Return: 0, or -ENOMEM and the slot is the caller's. */
 static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
 {
-	struct pmof_conn *conn = slot->q->conn;
+	const struct pmof_persist_ops *ops;
 	struct ib_rdma_wr wr[PMOF_SLOT_WR];
 	struct pmof_chain chain;
 	int rc;
 
+	ops = pmof_persist_pick(slot->q->conn, slot->cached.length);
 	slot->done = piece_done;
 	pmof_slot_map_begin(slot, io->wbc ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
 	rc = piece_map(slot, io->mapping);
@@ -161,8 +162,7 @@ static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
 	pmof_rdma_build(slot, wr, &chain, io->wbc ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
 			slot->cached.offset);
 	if (io->wbc)
-		pmof_persist_pick(conn, slot->cached.length)->post_durable(slot, &chain,
-									   &slot->cached);
+		ops->post_durable(slot, &chain, &slot->cached);
 	else
 		pmof_slot_post(slot, chain.first, 1);
 	return 0;
