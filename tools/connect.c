@@ -12,7 +12,8 @@
 
 /* --- connect --------------------------------------------------------------- */
 
-enum { OPT_QUEUES = OPT_LAST, OPT_DEPTH, OPT_METHOD, OPT_ID, OPT_READ_ONLY };
+enum { OPT_QUEUES = OPT_LAST, OPT_DEPTH, OPT_METHOD, OPT_ID, OPT_READ_ONLY,
+	OPT_NO_BLOCK, OPT_CACHE, OPT_BLOCK_SIZE, OPT_POLL_QUEUES };
 
 struct connect {
 	struct addr addr;
@@ -29,6 +30,13 @@ static const struct argp_option connect_options[] = {
 	  "read, assist, rpc or flush", 0 },
 	{ "id", OPT_ID, "ID", 0, "Client ID; default the host name", 0 },
 	{ "read-only", OPT_READ_ONLY, NULL, 0, "Ask for no right to write", 0 },
+	{ "cache", OPT_CACHE, "MODE", 0, "Block device: writethrough (default: a completed write "
+	  "is durable) or writeback (durable after a flush, or with FUA)", 0 },
+	{ "block-size", OPT_BLOCK_SIZE, "N", 0, "Its logical blocks: 512 (default) or 4096 bytes",
+	  0 },
+	{ "poll-queues", OPT_POLL_QUEUES, "N", 0, "I/O queues for its polled requests, besides "
+	  "--queues; default 0", 0 },
+	{ "no-block", OPT_NO_BLOCK, NULL, 0, "Make no block device", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
 	{ 0 }
 };
@@ -41,6 +49,56 @@ static enum pmof_method arg_method(struct argp_state *state, const char *arg)
 		argp_error(state, "--persist '%s' is unknown: auto, read, assist, rpc or flush",
 			   arg);
 	return (enum pmof_method)method;
+}
+
+static bool arg_writeback(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "writeback") != 0 && strcmp(arg, "writethrough") != 0)
+		argp_error(state, "--cache '%s' is unknown: writethrough or writeback", arg);
+	return !strcmp(arg, "writeback");
+}
+
+static unsigned int arg_block_size(struct argp_state *state, const char *arg)
+{
+	unsigned int n = arg_uint(state, "--block-size", arg, 512, 4096);
+
+	if (n != 512 && n != 4096)
+		argp_error(state, "--block-size '%s' is neither 512 nor 4096", arg);
+	return n;
+}
+
+/* Options of the block device. */
+static error_t parse_connect_block(struct connect *c, int key, char *arg,
+				   struct argp_state *state)
+{
+	switch (key) {
+	case OPT_NO_BLOCK:
+		c->args.no_block = true;
+		return 0;
+	case OPT_CACHE:
+		c->args.writeback = arg_writeback(state, arg);
+		return 0;
+	case OPT_BLOCK_SIZE:
+		c->args.block_size = arg_block_size(state, arg);
+		return 0;
+	case OPT_POLL_QUEUES:
+		c->args.poll_queues = arg_uint(state, "--poll-queues", arg, 0, 127);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What the options say together. */
+static void check_connect(const struct connect *c, struct argp_state *state)
+{
+	if (state->arg_num < 2)
+		argp_usage(state);
+	if (c->args.no_block && (c->args.writeback || c->args.poll_queues))
+		argp_error(state, "--cache and --poll-queues are the block device's: not with "
+			   "--no-block");
+	if (c->args.queues + c->args.poll_queues > 128)
+		argp_error(state, "--queues and --poll-queues: together at most 128");
 }
 
 static error_t parse_connect_arg(struct connect *c, char *arg, struct argp_state *state)
@@ -80,11 +138,10 @@ static error_t parse_connect(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		return parse_connect_arg(c, arg, state);
 	case ARGP_KEY_END:
-		if (state->arg_num < 2)
-			argp_usage(state);
+		check_connect(c, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_connect_block(c, key, arg, state);
 	}
 }
 
@@ -179,7 +236,8 @@ int cmd_connect(int argc, char **argv)
 		.parser = parse_connect,
 		.args_doc = "ADDR[:PORT] NAME",
 		.doc = "Connects to namespace NAME of the server at ADDR (IPv6 with a port: "
-		       "[ADDR]:PORT; default port 20049) and prints the name of the new device. "
+		       "[ADDR]:PORT; default port 20049) and prints the name of the new device, "
+		       "pmofN: /dev/pmofcN takes bytes, /dev/pmofN is a disk. "
 		       "Loads pmof-client if it is not there.",
 	};
 	struct connect c = { .json = false };

@@ -19,7 +19,7 @@ static const struct attr attrs[] = {
 	{ "persist_method", ATTR_TEXT }, { "persist_methods", ATTR_WORDS },
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "placement_asserted", ATTR_BOOL },
 	{ "durable", ATTR_BOOL }, { "read_only", ATTR_BOOL }, { "queues", ATTR_NUMBER },
-	{ "depth", ATTR_NUMBER }, { "client_id", ATTR_TEXT },
+	{ "depth", ATTR_NUMBER }, { "client_id", ATTR_TEXT }, { "poll_queues", ATTR_NUMBER },
 };
 
 /* Which sizes the method auto gives to which method; absent with another one. */
@@ -47,6 +47,19 @@ static void put_auto(struct json_object *o, int instance)
 	put_object(o, "auto", list);
 }
 
+/* Absent where no block device was asked for. */
+static void put_block(struct json_object *o, int instance)
+{
+	char name[64], cache[32], path[80];
+
+	if (pmof_read_attr(instance, "block", name, sizeof(name)) || !*name)
+		return;
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	put_text(o, "block_path", path);
+	if (!pmof_read_attr(instance, "cache", cache, sizeof(cache)))
+		put_text(o, "cache", cache);
+}
+
 /* What sysfs shows; NULL if the device has gone. */
 static struct json_object *device_object(int instance)
 {
@@ -66,6 +79,7 @@ static struct json_object *device_object(int instance)
 			put_attr(o, &attrs[i], text);
 	}
 	put_auto(o, instance);
+	put_block(o, instance);
 	return o;
 }
 
@@ -92,7 +106,7 @@ static void put_limits(struct json_object *o, int instance)
 static const struct column list_columns[] = {
 	{ "DEVICE", "device", COL_TEXT }, { "NAMESPACE", "namespace", COL_TEXT },
 	{ "ADDRESS", "address", COL_TEXT }, { "STATE", "state", COL_TEXT },
-	{ "SIZE", "size", COL_SIZE }, { "READ-ONLY", "read_only", COL_BOOL },
+	{ "BLOCK", "block_path", COL_TEXT }, { "SIZE", "size", COL_SIZE }, { "READ-ONLY", "read_only", COL_BOOL },
 	{ "PERSIST", "persist_method", COL_TEXT }, { "DOMAIN", "domain", COL_TEXT },
 	{ "PLACEMENT", "placement_text", COL_TEXT }, { "DURABLE", "durable_text", COL_TEXT },
 };
@@ -184,6 +198,8 @@ static error_t parse_show(int key, char *arg, struct argp_state *state)
 static const struct column info_fields[] = {
 	{ "device", "device", COL_TEXT },
 	{ "path", "path", COL_TEXT },
+	{ "block device", "block_path", COL_TEXT },
+	{ "its cache", "cache", COL_TEXT },
 	{ "namespace", "namespace", COL_TEXT },
 	{ "address", "address", COL_TEXT },
 	{ "state", "state", COL_TEXT },
@@ -199,6 +215,7 @@ static const struct column info_fields[] = {
 	{ "durable", "durable_text", COL_TEXT },
 	{ "read-only", "read_only", COL_BOOL },
 	{ "queues", "queues", COL_TEXT },
+	{ "poll queues", "poll_queues", COL_TEXT },
 	{ "depth", "depth", COL_TEXT },
 	{ "atomics", "atomics", COL_BOOL },
 	{ "operations a submit", "max_submit", COL_TEXT },

@@ -64,6 +64,14 @@ static void build_options(struct options *o, const struct pmof_connect_args *arg
 		add(o, ",persist=%s", pmof_method_name(args->method));
 	if (args->read_only)
 		add(o, ",read_only=1");
+	if (args->no_block)
+		add(o, ",block=0");
+	if (args->writeback)
+		add(o, ",cache=writeback");
+	if (args->block_size)
+		add(o, ",block_size=%u", args->block_size);
+	if (args->poll_queues)
+		add(o, ",poll_queues=%u", args->poll_queues);
 }
 
 static int parse_answer(const char *text, int *instance)

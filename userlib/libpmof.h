@@ -358,6 +358,11 @@ static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uin
  * @depth: requests under way on one queue; 0: the kernel's default
  * @method: enum pmof_method; PMOF_METHOD_AUTO lets the kernel choose
  * @read_only: ask for no right to write
+ * @no_block: make no block device /dev/pmofN
+ * @writeback: the block device has a volatile cache: its writes are durable after a flush
+ *	or with FUA; else each is when it completes
+ * @block_size: bytes of its logical blocks: 512 or 4096; 0: 512
+ * @poll_queues: I/O queues for its polled requests, besides @queues
  *
  * Zero the structure first: what is zero has its default.
  */
@@ -371,6 +376,10 @@ struct pmof_connect_args {
 	enum pmof_method method;
 	uint16_t port;
 	bool read_only;
+	bool no_block;
+	bool writeback;
+	unsigned int block_size;
+	unsigned int poll_queues;
 };
 
 /**

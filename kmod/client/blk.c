@@ -3,12 +3,13 @@
 #define pr_fmt(fmt) "pmof-client: " fmt
 
 #include <linux/module.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "blk.h"
 #include "disk.h"
 
-#define BLK_MAX_BYTES		(1U << 20)	/* of a read or write */
+#define BLK_MAX_BYTES		SZ_1M		/* of a read or write */
 #define BLK_PHYSICAL_SIZE	4096		/* a page of the medium */
 #define BLK_DMA_MASK		3		/* memory may start at any word */
 

@@ -155,8 +155,8 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 		return BLK_STS_IOERR;
 	if (unlikely(!pmof_post_begin(conn)))
 		return BLK_STS_IOERR;
-	trace_pmof_block(conn->instance, q->id, rq->tag, req_op(rq), blk_rq_pos(rq),
-			 blk_rq_bytes(rq));
+	trace_pmof_block(conn->instance, q->id, rq->tag, (__force u32)req_op(rq),
+			 blk_rq_pos(rq), blk_rq_bytes(rq));
 	cmd->working = false;
 	if (!start(q, rq, &status))
 		pmof_conn_leave(conn);
@@ -190,6 +190,18 @@ static void account(const struct pmof_conn *conn, const struct request *rq)
 	}
 }
 
+/*
+ * [B2] Before anybody can learn that the write has completed: so a FLUSH that is
+ * issued after that sees the marks.  The queue's first [P6].
+ */
+static void mark_dirty(struct pmof_queue *q, const struct request *rq)
+{
+	struct pmof_range range = pmof_blk_range(rq);
+
+	pmof_queue_mark_dirty(q);
+	pmof_dirty_mark(q->conn, range.offset, range.length);
+}
+
 /* Of a slot: its request has happened, or failed.  Any context. */
 void pmof_blk_slot_done(struct pmof_slot *slot, int status)
 {
@@ -197,16 +209,8 @@ void pmof_blk_slot_done(struct pmof_slot *slot, int status)
 	struct request *rq = slot->rq;
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 
-	/*
-	 * [B2] Before anybody can learn that the write has completed: so a FLUSH
-	 * issued after that sees the mark.
-	 */
-	if (req_op(rq) == REQ_OP_WRITE && is_cached(q->conn, rq)) {
-		struct pmof_range range = pmof_blk_range(rq);
-
-		pmof_queue_mark_dirty(q);
-		pmof_dirty_mark(q->conn, range.offset, range.length);
-	}
+	if (req_op(rq) == REQ_OP_WRITE && is_cached(q->conn, rq))
+		mark_dirty(q, rq);
 	cmd->status = status ? pmof_blk_status(q->conn, status) : BLK_STS_OK;
 	if (!status)
 		account(q->conn, rq);

@@ -21,7 +21,7 @@ static void queue_cmd_work(struct request *rq, work_func_t fn)
 	queue_work(pmof_blk_wq, &cmd->work);
 }
 
-/* [B3] The writes that have completed are marked; persist() makes what is marked durable. */
+/* [B3] The writes that it covers have completed, so they are marked: as PERSIST of all. */
 static void flush_work_fn(struct work_struct *work)
 {
 	struct request *rq = work_rq(work);
@@ -65,19 +65,16 @@ static void zero_work_fn(struct work_struct *work)
 	struct request *rq = work_rq(work);
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 	struct pmof_queue *q = rq->mq_hctx->driver_data;
-	struct pmof_conn *conn = q->conn;
 	unsigned int noio = memalloc_noio_save();
 	int rc;
 
-	rc = pmof_persist_flush_queues(conn, q);
+	rc = pmof_persist_flush_queues(q->conn, q);
 	memalloc_noio_restore(noio);
-	if (!rc && !pmof_post_begin(conn))
-		rc = -EIO;
-	if (rc) {
-		blk_mq_end_request(rq, pmof_blk_status(conn, rc));
+	WRITE_ONCE(cmd->working, false);
+	if (rc || !pmof_post_begin(q->conn)) {
+		blk_mq_end_request(rq, pmof_blk_status(q->conn, rc ?: -EIO));
 		return;
 	}
-	WRITE_ONCE(cmd->working, false);
 	zero_post(q, rq);
 	pmof_post_end();
 }

@@ -160,7 +160,7 @@ struct pmof_queue {
 	u16 depth;
 	struct pmof_cm cm;
 	struct pmof_qp qp;
-	u16 nr_char;		/* slots of the character device, from the first; then the block device's */
+	u16 nr_char;		/* slots of the character device; behind them the block device's */
 	u16 write_sge;		/* SGEs of one slot's WRITEs, and of its READs */
 	u16 read_sge;
 	struct sbitmap_queue tags;	/* of the first @nr_char slots */

@@ -143,8 +143,8 @@ static void conn_release(struct device *dev)
 	percpu_ref_exit(&conn->io_ref);
 	free_percpu(conn->stats);
 	pmof_auto_free(conn);
-	pmof_dirty_free(conn);
 	pmof_blk_free(conn);
+	pmof_dirty_free(conn);
 	if (conn->instance >= 0)
 		ida_free(&instance_ida, conn->instance);
 	if (conn->net)

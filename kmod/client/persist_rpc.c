@@ -17,7 +17,8 @@ static bool rpc_fits(struct pmof_slot *slot, const struct pmof_chain *chain,
 	u64 bytes = 0;
 	int i;
 
-	if (chain->last != first || first->opcode != IB_WR_RDMA_WRITE || range->length > q->conn->login.max_inline)
+	if (chain->last != first || first->opcode != IB_WR_RDMA_WRITE ||
+	    range->length > q->conn->login.max_inline)
 		return false;
 	/* One SGE is the header's. */
 	if (first->num_sge >= PMOF_SEND_SGE || first->num_sge >= q->qp.max_send_sge)

@@ -21,7 +21,7 @@
  */
 #define AUTO_LIMIT_NS	20000
 
-/* Handles what has completed on a queue.  Any context that may be interrupted.  Returns how many. */
+/* Handles what has completed on a queue, and returns how many that was.  Not in hard irqs. */
 int pmof_queue_poll(struct pmof_queue *q)
 {
 	int n;
@@ -35,8 +35,12 @@ int pmof_queue_poll(struct pmof_queue *q)
 }
 
 /* A software HCA brings the completion with a CPU: never take the only one. */
-static bool may_spin(const struct pmof_conn *conn)
+static bool may_spin(const struct pmof_req *req)
 {
+	const struct pmof_conn *conn = req->q->conn;
+
+	if (!req->hipri && !READ_ONCE(conn->poll_us))
+		return false;
 	return num_online_cpus() > 1 || !ib_uses_virt_dma(conn->ibdev);
 }
 
@@ -77,6 +81,11 @@ static void learn(struct pmof_queue *q, u64 ns)
 	WRITE_ONCE(q->round_trip_ns, mean ? max_t(s64, mean + ((s64)ns - mean) / 8, 1) : ns);
 }
 
+static bool sleep(struct pmof_req *req)
+{
+	return wait_for_completion_timeout(&req->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS));
+}
+
 /**
  * pmof_req_wait_done - spin for a while, then sleep until a request's slots are done
  * @req: the issuer's share of @pending has been dropped, and it was not the last
@@ -85,10 +94,13 @@ static void learn(struct pmof_queue *q, u64 ns)
  */
 bool pmof_req_wait_done(struct pmof_req *req)
 {
-	u64 start = local_clock(), ns = may_spin(req->q->conn) ? spin_ns(req) : 0;
+	u64 start, ns;
 
-	if (!(ns && spin(req, start, ns)) &&
-	    !wait_for_completion_timeout(&req->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS)))
+	if (!may_spin(req))
+		return sleep(req);
+	start = local_clock();
+	ns = spin_ns(req);
+	if (!(ns && spin(req, start, ns)) && !sleep(req))
 		return false;
 	learn(req->q, local_clock() - start);
 	return true;

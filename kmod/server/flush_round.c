@@ -154,7 +154,8 @@ static void work(struct pmof_flush_worker *w, struct list_head *done, struct lis
 				       req->flush->set_pf && !req->status ? commits : done);
 			w->nr_pending--;
 		}
-		cond_resched();
+		if (!w->softirq)
+			cond_resched();
 	}
 	finish_fenced(w);
 	list_splice_tail(&turn, &w->pending);

@@ -152,10 +152,12 @@ struct pmof_srv_req {
 	const struct pmof_flush_ops *flush;	/* I/O: its kind */
 	struct pmof_rx *rx;		/* still needed, so not posted again; or NULL */
 	struct list_head entry;		/* free list; admin list; flush worker's list */
+	struct pmof_srv_req *replied;	/* with the reply's completion: those before it, too */
 	struct llist_node node;		/* on the way to a flush worker */
 	void *reply;
 	u64 reply_dma;
 	u32 status;			/* I/O: what the reply will say */
+	u64 bytes;			/* I/O: to be gone through, about */
 	u16 tag;
 	u8 opcode;
 	union {
@@ -192,7 +194,9 @@ struct pmof_srv_queue {
 	u32 nr_replies;
 	struct ib_cqe chain_cqe;	/* of work requests posted before a reply */
 
-	spinlock_t lock;		/* protects free, waiting */
+	spinlock_t lock;		/* protects all down to waiting; held to post a reply */
+	struct pmof_srv_req *replied;	/* last one whose reply is posted, not signaled */
+	unsigned int nr_replied;
 	struct list_head free;		/* of struct pmof_srv_req */
 	struct list_head waiting;	/* of struct pmof_srv_rx */
 

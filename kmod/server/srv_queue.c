@@ -9,6 +9,10 @@
  * client that keeps to the depth it was granted never meets a queue without a
  * receive.  While no request is free, messages wait in their buffers; that is
  * all that one which does not keep to it gets.
+ *
+ * Of SIGNAL_EVERY replies one is signaled: its completion says that the others
+ * before it are through, and frees the requests of all.  It is also the reply
+ * that is posted when no request is free: so a message that waits for one gets it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -21,6 +25,8 @@
 
 /* Of DMA memory for replies; a multi-page allocation that is still easy to get. */
 #define REPLY_CHUNK	SZ_32K
+
+#define SIGNAL_EVERY	16	/* replies */
 
 static_assert(REPLY_CHUNK >= PMOF_IO_REPLY_SIZE && REPLY_CHUNK >= PMOF_ADMIN_MSG_SIZE);
 
@@ -137,7 +143,7 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
 
 static void reply_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct pmof_srv_req *req = container_of(wc->wr_cqe, struct pmof_srv_req, cqe);
+	struct pmof_srv_req *before, *req = container_of(wc->wr_cqe, struct pmof_srv_req, cqe);
 	struct pmof_srv_queue *q = req->queue;
 	struct pmof_srv_rx *next;
 
@@ -145,9 +151,28 @@ static void reply_done(struct ib_cq *cq, struct ib_wc *wc)
 		lost(q, wc);
 		return;
 	}
-	next = release_req(req);
-	if (next && pmof_srv_queue_get(q))
-		start(req, next->rx, next->len);
+	for (; req; req = before) {
+		before = req->replied;
+		next = release_req(req);
+		if (next && pmof_srv_queue_get(q))
+			start(req, next->rx, next->len);
+	}
+}
+
+/*
+ * Is this reply to be signaled?  Under the queue's lock, which is held until it is posted:
+ * replies are chained in the order in which they complete.
+ */
+static bool chain_reply(struct pmof_srv_queue *q, struct pmof_srv_req *req)
+{
+	req->replied = q->replied;
+	if (++q->nr_replied < SIGNAL_EVERY && !list_empty(&q->free)) {
+		q->replied = req;
+		return false;
+	}
+	q->replied = NULL;
+	q->nr_replied = 0;
+	return true;
 }
 
 /* Not signaled: it comes only with an error. */
@@ -179,9 +204,11 @@ void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *
 		.sg_list	= &sge,
 		.num_sge	= 1,
 		.opcode		= IB_WR_SEND,
-		.send_flags	= IB_SEND_SIGNALED | (is_inline ? IB_SEND_INLINE : 0),
+		.send_flags	= is_inline ? IB_SEND_INLINE : 0,
 	};
 	struct ib_send_wr *last;
+	unsigned long flags;
+	int rc;
 
 	for (last = chain; last && last->next; last = last->next)
 		;
@@ -196,7 +223,12 @@ void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *
 	trace_pmof_srv_reply(q->session->number, q->id, req->reply);
 	pmof_mark_reply(req);
 	/* There are as many slots as requests, so only a dead queue pair refuses. */
-	if (ib_post_send(q->qp.ib, chain ?: &wr, NULL))
+	spin_lock_irqsave(&q->lock, flags);
+	if (chain_reply(q, req))
+		wr.send_flags |= IB_SEND_SIGNALED;
+	rc = ib_post_send(q->qp.ib, chain ?: &wr, NULL);
+	spin_unlock_irqrestore(&q->lock, flags);
+	if (rc)
 		pmof_session_end(q->session);
 	pmof_srv_queue_put(q);
 }
@@ -287,13 +319,13 @@ static void qp_event(struct ib_event *event, void *context)
 
 /*
  * Requests for twice the depth: one whose reply is under way is still in use
- * when the client sends its next.
+ * when the client sends its next.  And for those whose replies are not signaled.
  */
 static u16 grant_depth(const struct ib_device *dev, u16 asked)
 {
 	u32 most = min_t(u32, dev->attrs.max_qp_wr, dev->attrs.max_cqe / 2);
 
-	return clamp_t(u32, most / 2 - 2, 1, asked);
+	return clamp_t(int, ((int)most - SIGNAL_EVERY) / 2 - 2, 1, asked);
 }
 
 static int create_qp(struct pmof_srv_queue *q, struct rdma_cm_id *cm_id)
@@ -332,7 +364,7 @@ struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma
 	q->session = s;
 	q->id = id;
 	q->depth = grant_depth(s->ib_dev, depth);
-	q->nr_reqs = id ? 2 * q->depth : q->depth;
+	q->nr_reqs = id ? 2 * q->depth + SIGNAL_EVERY : q->depth;
 	q->chain_cqe.done = chain_done;
 	spin_lock_init(&q->lock);
 	INIT_LIST_HEAD(&q->free);

@@ -29,19 +29,32 @@ do for [op in "write read"] {
 unset multiplot
 unset logscale
 unset xlabel
+unset title
 set xtics auto
+set xtics rotate by 35 right noenhanced
+set style data histograms
+set style fill solid noborder
+set boxwidth 0.7
+set yrange [0:*]
+set bmargin 9
+set lmargin 16
 
 # --- instructions ---------------------------------------------------------------
 if (has("insn.tsv")) {
 	set terminal svg size 900,420 font "sans-serif,12" background "white"
 	set output "instructions.svg"
-	set title "Guest instructions of one operation, thousands"
-	set ylabel ""
-	set yrange [0:*]
-	set style data histograms
+	set ylabel "guest instructions, thousands"
 	set style histogram rowstacked
-	set style fill solid noborder
-	set boxwidth 0.7
-	set xtics rotate by -40 noenhanced
 	plot "insn.tsv" using 2:xtic(1) title "client", "" using 3 title "server"
+}
+
+# --- the speeds to reach ----------------------------------------------------------
+if (has("targets.tsv")) {
+	set terminal svg size 900,420 font "sans-serif,12" background "white"
+	set output "ratios.svg"
+	set ylabel "ratio"
+	set style histogram clustered gap 1
+	set key top right
+	plot "targets.tsv" using 2:xtic(1) title "measured", \
+		"" using 0:3 with points pt 7 ps 0.7 lc rgb "black" title "to be reached (insn, p50: at most)"
 }

@@ -2,8 +2,12 @@
 #
 # Functions of tests/bench/report.
 
-def median: sort | if length == 0 then null else .[(length - 1) / 2 | floor] end;
-def quartile(n): sort | if length == 0 then null else .[(length - 1) * n / 4 | round] end;
+# Between two values, in proportion.
+def quantile(q): sort | if length == 0 then null
+  else ((length - 1) * q) as $at | ($at | floor) as $i
+    | .[$i] + (if $i + 1 < length then (.[$i + 1] - .[$i]) * ($at - $i) else 0 end) end;
+def median: quantile(0.5);
+def quartile(n): quantile(n / 4);
 
 # --- from what the programs print to one record for each round ---------------------
 

@@ -33,7 +33,7 @@ struct client {
 	char *messages;		/* DEPTH ranges to receive into, then one to answer from */
 };
 
-static void die(const char *what, int rc)
+static __attribute__((noreturn)) void die(const char *what, int rc)
 {
 	fprintf(stderr, "rpma_server: %s: %s\n", what,
 		rc <= RPMA_E_UNKNOWN ? rpma_err_2str(rc) : strerror(-rc));

@@ -34,7 +34,7 @@ static const char *test_case = "turns";
 static bool marks;
 static uint64_t ns[EACH_MAX];
 
-static void usage(void)
+static __attribute__((noreturn)) void usage(void)
 {
 	size_t i;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-static inline void turns_die(const char *what, int rc)
+static inline __attribute__((noreturn)) void turns_die(const char *what, int rc)
 {
 	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(-rc));
 	exit(1);

@@ -61,6 +61,9 @@ crash-group: ## group persist: fences per put, as counted and as executed
 crash-mutants: ## prove that the power cuts find mistakes (about a minute each)
 	@BUILD="$(BUILD)" tests/crash/mutate $(CUTS:%=--cuts %) $(OPS:%=--ops %)
 
+crash-mmap: ## the same with stores into a mapping and msync; options of crash
+	@BUILD="$(BUILD)" tests/crash/crash --mmap $(CRASH_OPTIONS) $(or $(METHOD),assist)
+
 crash-sqlite: ## the same under SQLite on ext4 on /dev/pmof0; CUTS=, SEED=, CACHE=, METHOD=, BOOT= select
 	@BUILD="$(BUILD)" tests/crash/sqlite $(CUTS:%=--cuts %) $(SEED:%=--seed %) $(BOOT:%=--boot %) \
 		$(METHOD:%=--method %) $(CACHE)
@@ -68,4 +71,4 @@ crash-sqlite: ## the same under SQLite on ext4 on /dev/pmof0; CUTS=, SEED=, CACH
 check-crash: ## the short form of both, and the test of the plugin (some minutes)
 	@BUILD="$(BUILD)" tests/run crash
 
-.PHONY: crash crash-group crash-mutants crash-sqlite crash-sqlite-programs check-crash
+.PHONY: crash crash-group crash-mutants crash-mmap crash-sqlite crash-sqlite-programs check-crash

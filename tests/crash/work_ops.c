@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include "content.h"
 #include "mark.h"
@@ -62,6 +63,22 @@ static uint32_t begin_put(uint32_t slot, uint64_t from, uint64_t len, bool durab
 			 (unsigned long long)len, durable);
 }
 
+/* In the mapping: from the page that @offset is in. */
+static void sync_map(uint64_t offset, uint64_t length, uint32_t number)
+{
+	uint64_t first = offset & ~4095ULL;
+
+	if (msync(work.map + first, offset + length - first, MS_SYNC))
+		die("msync, operation %u: %s", number, strerror(errno));
+}
+
+static void store(const struct pmof_rw *rw, const uint8_t *buf, uint32_t number)
+{
+	memcpy(work.map + rw->offset, buf, rw->length);
+	if (rw->flags & PMOF_F_PERSIST)
+		sync_map(rw->offset, rw->length, number);
+}
+
 static void put(struct thread *t, uint32_t slot, uint64_t from, uint64_t len, bool durable,
 		uint32_t number)
 {
@@ -73,7 +90,10 @@ static void put(struct thread *t, uint32_t slot, uint64_t from, uint64_t len, bo
 
 	crash_content(t->buf, work.seed, slot, work.slot[slot].version, from, len);
 	mark_start(number);
-	call(PMOF_IOC_PUT, &rw, "put", number);
+	if (work.map)
+		store(&rw, t->buf, number);
+	else
+		call(PMOF_IOC_PUT, &rw, "put", number);
 	mark_done(number);
 }
 
@@ -151,7 +171,10 @@ void do_persist(uint32_t first, uint32_t end, bool whole)
 		number = op_number("persist %%u %llu %llu%s", (unsigned long long)p.offset,
 				   (unsigned long long)p.length, text);
 		mark_start(number);
-		call(PMOF_IOC_PERSIST, &p, "persist", number);
+		if (work.map)
+			sync_map(p.offset, p.length, number);
+		else
+			call(PMOF_IOC_PERSIST, &p, "persist", number);
 		mark_done(number);
 	}
 	pthread_mutex_lock(&lock);

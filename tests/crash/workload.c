@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "content.h"
@@ -238,7 +239,14 @@ static uint64_t first_offset(void)
 	       info.segment_size - 32768 : 32768;
 }
 
-static void run(char *kinds)
+static void map_namespace(void)
+{
+	work.map = mmap(NULL, work.ns_size, PROT_READ | PROT_WRITE, MAP_SHARED, work.fd, 0);
+	if (work.map == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+}
+
+static void run(char *kinds, bool mapped)
 {
 	static struct thread t[MAX_THREADS];
 	static pthread_t id[MAX_THREADS];
@@ -246,6 +254,8 @@ static void run(char *kinds)
 	uint64_t first = first_offset();
 	uint64_t at = work.base ? work.base : first;
 
+	if (mapped)
+		map_namespace();
 	for (i = 0; i < n; i++) {
 		t[i].rnd = crash_mix(work.seed + i);
 		if (t[i].kind == KIND_PLAIN && !work.end_plain)
@@ -289,10 +299,12 @@ int main(int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' }, { "dump", required_argument, NULL, 'D' },
 		{ "base", required_argument, NULL, 'b' },
 		{ "first-op", required_argument, NULL, 'f' },
+		{ "mmap", no_argument, NULL, 'm' },
 		{ }
 	};
 	const char *device = "/dev/pmofc0", *log = NULL, *dump_to = NULL;
 	char all[] = "put,plain,commit,submit,atomic", *kinds = all;
+	bool mapped = false;
 	int option;
 
 	work.seed = 1;
@@ -323,12 +335,15 @@ int main(int argc, char **argv)
 		case 'f':
 			work.first_mark = strtoull(optarg, NULL, 0);
 			break;
+		case 'm':
+			mapped = true;
+			break;
 		default:
 			return 2;
 		}
 	}
 	if (!log || optind != argc)
-		die("usage: workload --log FILE [--device D] [--kinds K,...] [--ops N] [--seed S] [--base OFFSET] [--first-op N] [--dump FILE]");
+		die("usage: workload --log FILE [--device D] [--kinds K,...] [--ops N] [--seed S] [--base OFFSET] [--first-op N] [--mmap] [--dump FILE]");
 	work.fd = open(device, O_RDWR | O_CLOEXEC);
 	if (work.fd < 0)
 		die("%s: %s", device, strerror(errno));
@@ -336,7 +351,7 @@ int main(int argc, char **argv)
 		dump(log, dump_to);
 		return 0;
 	}
-	run(kinds);
+	run(kinds, mapped);
 	write_log(log);
 	printf("workload: %u operations, %u slots\n", work.next_op, work.nr_slots);
 	return 0;

@@ -48,6 +48,7 @@ struct thread {
 
 struct work {
 	int fd;
+	uint8_t *map;			/* of the namespace: puts are stores, persists msyncs; or NULL */
 	uint64_t seed;
 	uint32_t limit;			/* operations after which the threads stop */
 	uint64_t ns_size;

@@ -247,7 +247,8 @@ static size_t option_text(char *buf, u64 *state)
 {
 	static const char *const words[] = {
 		"addr=", "10.77.0.1", "name=", "data", "queues=", "depth=", "persist=", "auto",
-		"read", "assist", "id=", "read_only=", "port=", ",", ",", ",", "=", "\n", "1",
+		"read", "assist", "id=", "read_only=", "port=", "cache=",
+		"writeback", "poll_queues=", "block=", "block_size=", ",", ",", ",", "=", "\n", "1",
 		"128", "65535", "99999999999999999999", "-1", "+3", "x", ".", " ", "fd77::1",
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 	};

@@ -37,6 +37,38 @@ TEST(defaults)
 	EXPECT_EQ(128, opt.depth);
 	EXPECT_EQ(PMOF_METHOD_AUTO, opt.method);
 	EXPECT_FALSE(opt.read_only);
+	EXPECT_TRUE(opt.block);
+	EXPECT_EQ(512, opt.block_size);
+	EXPECT_FALSE(opt.writeback);
+	EXPECT_EQ(0, opt.poll_queues);
+}
+
+TEST(block_options)
+{
+	ASSERT_EQ(0, parse_more("block=1,block_size=4096,cache=writeback,poll_queues=127"));
+	EXPECT_TRUE(opt.block);
+	EXPECT_EQ(4096, opt.block_size);
+	EXPECT_TRUE(opt.writeback);
+	EXPECT_EQ(127, opt.poll_queues);
+	ASSERT_EQ(0, parse_more("poll_queues=0,cache=writethrough,block_size=512"));
+	EXPECT_EQ(512, opt.block_size);
+	EXPECT_FALSE(opt.writeback);
+	EXPECT_EQ(0, opt.poll_queues);
+	ASSERT_EQ(0, parse_more("block=0"));
+	EXPECT_FALSE(opt.block);
+	ASSERT_EQ(0, parse_more("block=0,poll_queues=0,cache=writethrough,block_size=4096"));
+	ASSERT_EQ(0, parse_more("queues=1,poll_queues=127"));
+	ASSERT_EQ(0, parse_more("queues=128,poll_queues=0"));
+}
+
+/* Each for itself is right. */
+TEST(options_that_exclude_each_other)
+{
+	EXPECT_EQ(-EINVAL, parse_more("block=0,poll_queues=1"));
+	EXPECT_EQ(-EINVAL, parse_more("cache=writeback,block=0"));
+	EXPECT_EQ(-EINVAL, parse_more("queues=128,poll_queues=1"));
+	EXPECT_EQ(-EINVAL, parse_more("queues=2,poll_queues=127"));
+	EXPECT_TRUE(why && *why);
 }
 
 TEST(all_options)
@@ -71,6 +103,10 @@ TEST(bad_values)
 		"", ",", "queues=1,,depth=8", "queues=1,", "Queues=1", " queues=1",
 		"queues=1 ,depth=8", "addr=10.0.0.2", "name=other",
 		"queues=1,queues=1", "id=a=b",
+		"poll_queues=", "poll_queues=128", "poll_queues=-1", "poll_queues=1,poll_queues=1",
+		"block=", "block=2", "block=yes", "block_size=", "block_size=0", "block_size=511",
+		"block_size=1024", "block_size=8192", "block_size=4096x", "cache=",
+		"cache=writeback ", "cache=WRITEBACK", "cache=none", "cache=writethrough2",
 	};
 	size_t i;
 

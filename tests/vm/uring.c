@@ -20,7 +20,7 @@ static uint64_t state = 8086;
 
 /* --- every opcode -------------------------------------------------------------- */
 
-TEST_F(window, put_and_get)
+TEST_F_TIMEOUT(window, put_and_get, 120)
 {
 	static const uint32_t flags[] = { 0, PMOF_F_PERSIST };
 	char *buf = vm_pages(64 * KiB);
@@ -172,7 +172,7 @@ TEST_F(window, linked)
 
 /* --- at depth ------------------------------------------------------------------- */
 
-#define SPAN	(16 * KiB)
+#define SPAN	(8 * KiB)
 
 /* Each tag writes its own place and reads it back, by turns; returns an error text. */
 static const char *turns(struct io_uring *ring, int fd, char *buf, char *shadow, unsigned int cmd,
@@ -228,7 +228,7 @@ static const char *depth(int fd, char *shadow, unsigned int flags, unsigned int 
 	if (cmd && io_uring_register_buffers(&ring,
 					     &(struct iovec) { buf, RING_DEPTH * SPAN }, 1))
 		return "no registered buffer";
-	why = turns(&ring, fd, buf, shadow, cmd, 1500);
+	why = turns(&ring, fd, buf, shadow, cmd, 500);
 	io_uring_queue_exit(&ring);
 	munmap(buf, RING_DEPTH * SPAN);
 	return why;
@@ -242,27 +242,27 @@ static const char *depth(int fd, char *shadow, unsigned int flags, unsigned int 
 	EXPECT_EQ(0, memcmp(self->before, self->now, WINDOW_LEN));			\
 } while (0)
 
-TEST_F(window, depth)
+TEST_F_TIMEOUT(window, depth, 120)
 {
 	DEPTH(0, 0);
 }
 
-TEST_F(window, depth_fixed)
+TEST_F_TIMEOUT(window, depth_fixed, 120)
 {
 	DEPTH(0, IORING_URING_CMD_FIXED);
 }
 
-TEST_F(window, depth_iopoll)
+TEST_F_TIMEOUT(window, depth_iopoll, 120)
 {
 	DEPTH(IORING_SETUP_IOPOLL, 0);
 }
 
-TEST_F(window, depth_iopoll_fixed)
+TEST_F_TIMEOUT(window, depth_iopoll_fixed, 120)
 {
 	DEPTH(IORING_SETUP_IOPOLL, IORING_URING_CMD_FIXED);
 }
 
-TEST_F(window, depth_sqpoll)
+TEST_F_TIMEOUT(window, depth_sqpoll, 120)
 {
 	DEPTH(IORING_SETUP_SQPOLL, 0);
 }
