@@ -7,6 +7,9 @@
 
 static struct kmem_cache *async_cache;
 
+/* What has to sleep at its end; perhaps for pages that only a teardown gets free. */
+static struct workqueue_struct *async_wq;
+
 /* From a context that must not sleep. */
 struct pmof_async *pmof_async_alloc(void)
 {
@@ -31,20 +34,33 @@ static void rw_complete(struct pmof_async *a, bool dirty)
 	iocb->ki_complete(iocb, rc ?: (long)length);
 }
 
-static void rw_dirty_work(struct work_struct *work)
+static void rw_sleeping_work(struct work_struct *work)
 {
-	rw_complete(container_of(work, struct pmof_async, work), true);
+	struct pmof_async *a = container_of(work, struct pmof_async, work);
+
+	pmof_req_cache_end(a->req.q->conn, &a->req);
+	rw_complete(a, a->req.opcode == PMOF_OP_GET);
 }
 
-/* Any context.  To mark a page dirty that was written back meanwhile takes one that sleeps. */
+/*
+ * To mark a page dirty that was written back meanwhile takes a context that sleeps,
+ * and so does a page of the range that was mapped and read meanwhile.
+ */
+static bool end_sleeps(const struct pmof_req *req)
+{
+	if (req->opcode != PMOF_OP_GET)
+		return pmof_req_cache_stale(req->q->conn, req);
+	return req->window.pinned && !pmof_window_is_dirty(&req->window);
+}
+
+/* Any context. */
 static void rw_end(struct pmof_req *req)
 {
 	struct pmof_async *a = container_of(req, struct pmof_async, req);
 
-	if (req->opcode == PMOF_OP_GET && req->window.pinned &&
-	    !pmof_window_is_dirty(&req->window)) {
-		INIT_WORK(&a->work, rw_dirty_work);
-		queue_work(pmof_wq, &a->work);
+	if (end_sleeps(req)) {
+		INIT_WORK(&a->work, rw_sleeping_work);
+		queue_work(async_wq, &a->work);
 	} else {
 		rw_complete(a, false);
 	}
@@ -79,10 +95,18 @@ ssize_t pmof_async_rw(struct kiocb *iocb, const struct pmof_req *op)
 int pmof_async_init(void)
 {
 	async_cache = KMEM_CACHE(pmof_async, 0);
-	return async_cache ? 0 : -ENOMEM;
+	if (!async_cache)
+		return -ENOMEM;
+	async_wq = alloc_workqueue("pmof_async", WQ_UNBOUND, 0);
+	if (async_wq)
+		return 0;
+	kmem_cache_destroy(async_cache);
+	return -ENOMEM;
 }
 
 void pmof_async_exit(void)
 {
+	/* The last one has let its file go, but may still be in our code. */
+	destroy_workqueue(async_wq);
 	kmem_cache_destroy(async_cache);
 }

@@ -231,24 +231,9 @@ void pmof_blk_slot_done(struct pmof_slot *slot, int status)
 	blk_mq_complete_request(rq);
 }
 
-/*
- * A polled request's bio may come from its CPU's cache, which 6.1 does not let it
- * be put back to in a softirq; and the queue's softirq may be quicker than who polls.
- */
-static void leave_bio_cache(struct request *rq)
-{
-	struct bio *bio;
-
-	__rq_for_each_bio(bio, rq)
-		bio->bi_opf &= ~REQ_ALLOC_CACHE;
-}
-
 static void blk_complete(struct request *rq)
 {
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
-
-	if ((rq->cmd_flags & REQ_POLLED) && in_interrupt())
-		leave_bio_cache(rq);
 
 	blk_mq_end_request(rq, cmd->status);
 }

@@ -15,17 +15,22 @@ static dev_t first_devt;
 
 static int chardev_open(struct inode *inode, struct file *file)
 {
-	/* The cdev's reference, which the open file holds, keeps the connection. */
 	struct pmof_conn *conn = container_of(inode->i_cdev, struct pmof_conn, cdev);
+	int rc = file->f_mode & FMODE_WRITE ? pmof_blk_claim(conn) : 0;
 
+	if (rc)
+		return rc;
+	/* The cdev's reference, which the open file holds, keeps the connection. */
 	file->private_data = conn;
-	/* Nothing here is cached, so O_DIRECT changes nothing; io_uring wants it for IOPOLL. */
+	/* read() and write() pass the cache by, as with O_DIRECT; io_uring wants it for IOPOLL. */
 	file->f_mode |= FMODE_NOWAIT | FMODE_CAN_ODIRECT;
-	return file->f_mode & FMODE_WRITE ? pmof_blk_claim(conn) : 0;
+	pmof_cache_open(conn, file);
+	return 0;
 }
 
 static int chardev_file_release(struct inode *inode, struct file *file)
 {
+	pmof_cache_close(file->private_data, file);
 	if (file->f_mode & FMODE_WRITE)
 		pmof_blk_unclaim(file->private_data);
 	return 0;
@@ -63,21 +68,6 @@ static ssize_t chardev_write_iter(struct kiocb *iocb, struct iov_iter *iter)
 	return pmof_rw(iocb, iter, PMOF_OP_PUT, iocb_is_dsync(iocb) ? PMOF_F_PERSIST : 0);
 }
 
-static int chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync)
-{
-	struct pmof_conn *conn = file->private_data;
-	u64 size = conn->login.ns_size;
-	struct pmof_req req = {
-		.opcode	= PMOF_OP_PERSIST,
-		.offset	= start,
-	};
-
-	if (start >= size)
-		return pmof_conn_check(conn);
-	req.length = end < size ? end - start + 1 : size - start;
-	return pmof_req_run(conn, &req);
-}
-
 static const struct file_operations chardev_fops = {
 	.owner		= THIS_MODULE,
 	.open		= chardev_open,
@@ -90,7 +80,8 @@ static const struct file_operations chardev_fops = {
 	.iopoll		= pmof_iopoll,
 	.uring_cmd	= pmof_uring_cmd,
 	.uring_cmd_iopoll = pmof_uring_cmd_iopoll,
-	.fsync		= chardev_fsync,
+	.fsync		= pmof_fsync,
+	.mmap		= pmof_mmap,
 	.unlocked_ioctl	= pmof_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 };

@@ -6,6 +6,7 @@
 #include <linux/cdev.h>
 #include <linux/completion.h>
 #include <linux/device.h>
+#include <linux/fs.h>
 #include <linux/mutex.h>
 #include <linux/percpu-refcount.h>
 #include <linux/sbitmap.h>
@@ -134,6 +135,7 @@ struct pmof_slot {
 	u8 nr_trailers;		/* READ into @trailers: 0, 1 or 2 */
 	u16 nr_objects;		/* of a PREPARE or REVALIDATE, else 0 */
 	struct pmof_req *objects;	/* @nr_objects requests, from which they come */
+	struct pmof_range cached;	/* moved from or to pages of the cache */
 	s64 clean_to;		/* dirty mark: put_seq when it was posted, or -1 */
 	int status;
 	bool watched;		/* nobody sleeps for it: the queue's watchdog looks after it */
@@ -257,6 +259,18 @@ struct pmof_send {
 	struct ib_sge sge[PMOF_SEND_SGE];
 };
 
+/*
+ * What is behind mmap: an inode of the module's own file system, shared by all
+ * opens and all device nodes of the device.  Lives as long as the connection object.
+ */
+struct pmof_cache {
+	struct vfsmount *mnt;
+	struct address_space *mapping;
+	struct mutex lock;		/* the next two, and what their last one leaves */
+	unsigned int nr_files;
+	unsigned int nr_writers;
+};
+
 /**
  * struct pmof_conn - a connection and its device
  *
@@ -296,6 +310,7 @@ struct pmof_conn {
 	struct pmof_segment_desc *seg;
 	u32 usable;			/* persist methods, bit n is enum pmof_method n */
 	const struct pmof_persist_ops *persist;	/* chosen at connect */
+	struct pmof_cache cache;
 	struct pmof_dirty dirty;
 	struct mutex auto_lock;		/* who replaces auto_table */
 	struct pmof_auto_table __rcu *auto_table;
@@ -345,6 +360,7 @@ struct pmof_req {
 	bool fence;			/* its first work request carries IB_SEND_FENCE */
 	bool pipelined;			/* others are issued before it is waited for */
 	bool posted;			/* at least one slot since the last wait */
+	bool unkillable;		/* no signal ends its waiting for a slot */
 	int status;			/* first error of a slot */
 	atomic_t pending;		/* slots under way, and 1 of the issuer */
 	struct completion done;
@@ -466,6 +482,9 @@ int pmof_req_wait(struct pmof_req *req);
 int pmof_req_finish(struct pmof_req *req);
 void pmof_req_posting(struct pmof_req *req, struct ib_send_wr *first);
 void pmof_req_piece_done(struct pmof_req *req, int status);
+int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req);
+bool pmof_req_cache_stale(const struct pmof_conn *conn, const struct pmof_req *req);
+void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req);
 int pmof_req_exec(struct pmof_conn *conn, struct pmof_req *req);
 int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req);
 int pmof_req_start(struct pmof_conn *conn, struct pmof_req *req);
@@ -553,6 +572,12 @@ bool pmof_persist_others_dirty(const struct pmof_queue *q);
 int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
 
+/* The method for a durable put of @bytes. */
+static inline const struct pmof_persist_ops *pmof_persist_pick(struct pmof_conn *conn, u64 bytes)
+{
+	return conn->persist->pick ? conn->persist->pick(conn, bytes) : conn->persist;
+}
+
 /*
  * [P1] The mark is set after the post: whoever samples it and then posts a READ
  * posts it behind our work request; and before our issuer can return, so that
@@ -589,6 +614,7 @@ static inline struct pmof_put pmof_req_commit(const struct pmof_req *req,
 /* dirty.c */
 int pmof_dirty_init(struct pmof_conn *conn);
 void pmof_dirty_free(struct pmof_conn *conn);
+bool pmof_dirty_none(struct pmof_conn *conn, const struct pmof_range *range);
 bool pmof_dirty_worth(const struct pmof_conn *conn, u64 length);
 void pmof_dirty_mark(struct pmof_conn *conn, u64 offset, u64 length);
 int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range);
@@ -611,6 +637,25 @@ int pmof_auto_init(struct pmof_conn *conn);
 void pmof_auto_free(struct pmof_conn *conn);
 int pmof_auto_set(struct pmof_conn *conn, const char *text);
 void pmof_auto_get(struct pmof_conn *conn, struct pmof_auto_table *table);
+
+/* cache.c, aops.c, mmap.c */
+extern const struct address_space_operations pmof_cache_aops;
+int pmof_cache_init(struct pmof_conn *conn);
+void pmof_cache_shutdown(struct pmof_conn *conn);
+void pmof_cache_exit(struct pmof_conn *conn);
+void pmof_cache_flush(struct pmof_conn *conn);
+int pmof_cache_write_out(struct pmof_conn *conn, const struct pmof_range *range);
+void pmof_cache_invalidate(struct pmof_conn *conn, const struct pmof_range *range);
+int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync);
+void pmof_cache_open(struct pmof_conn *conn, struct file *file);
+void pmof_cache_close(struct pmof_conn *conn, struct file *file);
+int pmof_mmap(struct file *file, struct vm_area_struct *vma);
+
+/* Whether anything is cached: if not, operations have nothing to do with it. */
+static inline bool pmof_cache_used(const struct pmof_conn *conn)
+{
+	return READ_ONCE(conn->cache.mapping->nrpages);
+}
 
 /* chardev.c, ioctl.c */
 int pmof_chardev_init(void);

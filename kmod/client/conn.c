@@ -135,6 +135,7 @@ static void conn_release(struct device *dev)
 	struct pmof_conn *conn = container_of(dev, struct pmof_conn, dev);
 	unsigned int i;
 
+	pmof_cache_exit(conn);
 	for (i = 0; i < conn->nr_queues; i++)
 		pmof_queue_free(&conn->queues[i]);
 	kvfree(conn->queues);
@@ -268,6 +269,8 @@ static int conn_open(struct pmof_conn *conn, const char **why)
 		rc = pmof_dirty_init(conn);
 	if (!rc)
 		rc = conn_open_queues(conn);
+	if (!rc)
+		rc = pmof_cache_init(conn);
 	return rc ?: pmof_blk_alloc(conn);
 }
 
@@ -386,10 +389,12 @@ int pmof_conn_remove(struct pmof_conn *conn)
 
 	pmof_chardev_del(conn);
 	/* While it is live: dirty pages are written.  RDMA device removal still finds us. */
+	pmof_cache_flush(conn);
 	pmof_blk_del(conn);
 	conn_list_del(conn);
 	pmof_conn_lost(conn);
 	flush_work(&conn->teardown);
+	pmof_cache_shutdown(conn);
 	queue_work(remove_wq, &conn->remove);
 	return 0;
 }

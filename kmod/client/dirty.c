@@ -38,6 +38,26 @@ void pmof_dirty_free(struct pmof_conn *conn)
 	kvfree(conn->dirty.marked);
 }
 
+/*
+ * Whether no put to the range that completed before the call is to be made durable
+ * still.  Behind whoever has taken marks: what it takes is durable when it is through.
+ * Sleeps.
+ */
+bool pmof_dirty_none(struct pmof_conn *conn, const struct pmof_range *range)
+{
+	struct pmof_dirty *d = &conn->dirty;
+	unsigned long end;
+	bool none;
+
+	if (!d->marked || !range->length)
+		return false;
+	end = ((range->offset + range->length - 1) >> d->shift) + 1;
+	mutex_lock(&d->lock);
+	none = find_next_bit(d->marked, end, range->offset >> d->shift) >= end;
+	mutex_unlock(&d->lock);
+	return none;
+}
+
 /* Whether a PERSIST of @length bytes goes by the marks. */
 bool pmof_dirty_worth(const struct pmof_conn *conn, u64 length)
 {

@@ -363,6 +363,34 @@ int pmof_req_finish(struct pmof_req *req)
 	return req_result(req, rc);
 }
 
+/*
+ * Before it is issued: what was stored to its range through mappings goes to the
+ * server.  Sleeps, or with req->nowait fails with -EAGAIN.
+ */
+int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req)
+{
+	struct pmof_range range = { req->offset, req->length };
+
+	if (!pmof_cache_used(conn))
+		return 0;
+	return req->nowait ? -EAGAIN : pmof_cache_write_out(conn, &range);
+}
+
+/* Whether pmof_req_cache_end() has work to do, and so may sleep. */
+bool pmof_req_cache_stale(const struct pmof_conn *conn, const struct pmof_req *req)
+{
+	return writes(req) && pmof_cache_used(conn);
+}
+
+/* After it has finished, before its owner hears of that: mappings get what it has written. */
+void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req)
+{
+	struct pmof_range range = { req->offset, req->length };
+
+	if (pmof_req_cache_stale(conn, req))
+		pmof_cache_invalidate(conn, &range);
+}
+
 /**
  * pmof_req_exec - run a checked operation to its end
  * @conn: connection
@@ -375,12 +403,15 @@ int pmof_req_exec(struct pmof_conn *conn, struct pmof_req *req)
 {
 	int rc = pmof_conn_check(conn), finished;
 
+	if (!rc)
+		rc = pmof_req_cache_begin(conn, req);
 	if (rc)
 		return rc;
 	req->pipelined = false;
 	pmof_req_begin(req, pmof_req_queue(conn));
 	rc = pmof_req_issue(req);
 	finished = pmof_req_finish(req);
+	pmof_req_cache_end(conn, req);
 	return rc ?: finished;
 }
 
@@ -404,6 +435,8 @@ int pmof_req_start(struct pmof_conn *conn, struct pmof_req *req)
 {
 	int rc = pmof_conn_check(conn);
 
+	if (!rc)
+		rc = pmof_req_cache_begin(conn, req);
 	if (rc)
 		return rc;
 	req->pipelined = false;

@@ -99,18 +99,19 @@ void pmof_slot_free_all(struct pmof_queue *q)
 }
 
 /* Sleeps until a tag is free.  Whoever waits here holds no slot that is not posted. */
-static int tag_wait(struct pmof_queue *q, unsigned int *cpu)
+static int tag_wait(struct pmof_queue *q, bool killable, unsigned int *cpu)
 {
 	struct sbq_wait_state *ws = sbq_wait_ptr(&q->tags, &q->wait_index);
 	DEFINE_SBQ_WAIT(wait);
 	int tag;
 
 	for (;;) {
-		sbitmap_prepare_to_wait(&q->tags, ws, &wait, TASK_KILLABLE);
+		sbitmap_prepare_to_wait(&q->tags, ws, &wait,
+					killable ? TASK_KILLABLE : TASK_UNINTERRUPTIBLE);
 		tag = sbitmap_queue_get(&q->tags, cpu);
 		if (tag >= 0)
 			break;
-		if (fatal_signal_pending(current)) {
+		if (killable && fatal_signal_pending(current)) {
 			tag = -EINTR;
 			break;
 		}
@@ -150,11 +151,12 @@ struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req)
 
 	tag = sbitmap_queue_get(&q->tags, &cpu);
 	if (tag < 0)
-		tag = req->nowait ? -EAGAIN : tag_wait(q, &cpu);
+		tag = req->nowait ? -EAGAIN : tag_wait(q, !req->unkillable, &cpu);
 	if (tag < 0)
 		return ERR_PTR(tag);
 	slot = &q->slots[tag];
 	pmof_slot_reset(slot);
+	slot->done = pmof_req_slot_done;
 	slot->req = req;
 	return slot;
 }

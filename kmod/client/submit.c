@@ -86,16 +86,19 @@ static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
 {
 	struct pmof_req *req = &s->req[first];
 	unsigned int i;
-	int rc;
+	int rc = 0;
 
 	for (i = 0; i < n; i++) {
+		if (!rc)
+			rc = pmof_req_cache_begin(s->q->conn, &req[i]);
 		pmof_req_begin(&req[i], s->q);
 		req[i].pipelined = true;
 		req[i].leader = i ? req : NULL;
 	}
 	req->group = n;
 	req->fence = s->fence;
-	rc = pmof_req_issue(req);
+	if (!rc)
+		rc = pmof_req_issue(req);
 	for (i = 0; i < n; i++)
 		s->result[first + i] = rc;
 	s->fence = orders(req) || (s->fence && req->fence);
@@ -134,6 +137,8 @@ void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, 
 			rc = submit_reap(&s, i + n);
 	}
 	submit_reap(&s, i);
+	for (n = 0; n < i; n++)
+		pmof_req_cache_end(conn, &req[n]);
 	for (; i < nr; i++)
 		result[i] = -ECANCELED;
 }

@@ -67,6 +67,7 @@ static void uring_task_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	u64 old;
 	int rc;
 
+	pmof_req_cache_end(a->req.q->conn, &a->req);
 	rc = pmof_req_end(&a->req, a->req.opcode == PMOF_OP_GET);
 	old = rc ? 0 : a->req.old;
 	pmof_async_free(a);

@@ -7,7 +7,9 @@
 #define PMOF_COMPAT_H
 
 #include <linux/blkdev.h>
+#include <linux/mm.h>
 #include <linux/uio.h>
+#include <linux/writeback.h>
 #include <rdma/ib_verbs.h>
 
 #include "pmof_compat_gen.h"
@@ -77,6 +79,53 @@ static inline unsigned long pmof_iter_addr(const struct iov_iter *iter)
 	return (unsigned long)iter->iov->iov_base + iter->iov_offset;
 #endif
 }
+
+/* Of a mapping that its file's mmap() is making. */
+static inline void pmof_vm_flags_clear(struct vm_area_struct *vma, unsigned long flags)
+{
+#ifdef HAVE_VM_FLAGS_CLEAR
+	vm_flags_clear(vma, flags);
+#else
+	vma->vm_flags &= ~flags;
+#endif
+}
+
+/* Takes a dirty folio that is locked and has been cleared for I/O; unlocks it. */
+typedef int (*pmof_write_folio_t)(struct folio *folio, void *data);
+
+#ifdef HAVE_WRITEBACK_ITER
+/* Hands the dirty folios that @wbc asks for to @fn, in the order of their index. */
+static inline int pmof_write_folios(struct address_space *mapping, struct writeback_control *wbc,
+				    pmof_write_folio_t fn, void *data)
+{
+	struct folio *folio = NULL;
+	int rc = 0;
+
+	while ((folio = writeback_iter(mapping, wbc, folio, &rc)))
+		rc = fn(folio, data);
+	return rc;
+}
+#else
+struct pmof_write_folios {
+	pmof_write_folio_t fn;
+	void *data;
+};
+
+static inline int pmof_write_page(struct page *page, struct writeback_control *wbc, void *arg)
+{
+	struct pmof_write_folios *w = arg;
+
+	return w->fn(page_folio(page), w->data);
+}
+
+static inline int pmof_write_folios(struct address_space *mapping, struct writeback_control *wbc,
+				    pmof_write_folio_t fn, void *data)
+{
+	struct pmof_write_folios w = { .fn = fn, .data = data };
+
+	return write_cache_pages(mapping, wbc, pmof_write_page, &w);
+}
+#endif
 
 /* The command area of a URING_CMD's SQE, which user space may still write to. */
 static inline const void *pmof_uring_cmd_area(const struct io_uring_cmd *cmd)

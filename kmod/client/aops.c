@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The page cache behind mmap: pages come by RDMA READ and go with durable puts,
+ * straight to and from the cache's pages.
+ *
+ * They move in pieces: neighbours in the namespace, within one segment, as many
+ * as one slot names at most.  The folios of a piece are locked (reading) or under
+ * write-back until its slot is done.  So they stay in the cache, the slot finds
+ * them there by their index, and nothing is allocated on the way: it may be
+ * reclaim that waits for us.
+ *
+ * A folio is one page.  Larger ones would be written back whole for one byte
+ * that was stored to them.
+ */
+#include <linux/pagemap.h>
+#include <linux/writeback.h>
+
+#include "client.h"
+#include "compat.h"
+
+/* One call of the page cache: pieces on one queue, and the piece that grows. */
+struct cache_io {
+	struct pmof_req req;
+	struct address_space *mapping;
+	struct writeback_control *wbc;	/* NULL: reading */
+	pgoff_t first;
+	unsigned int nr;
+};
+
+static struct pmof_conn *mapping_conn(const struct address_space *mapping)
+{
+	return mapping->host->i_private;
+}
+
+static void io_begin(struct cache_io *io, struct address_space *mapping,
+		     struct writeback_control *wbc)
+{
+	memset(io, 0, sizeof(*io));
+	io->mapping = mapping;
+	io->wbc = wbc;
+	io->req.opcode = wbc ? PMOF_OP_PUT : PMOF_OP_GET;
+	/* Who is killed while it writes back must not lose what others have stored. */
+	io->req.unkillable = wbc;
+	pmof_req_begin(&io->req, pmof_req_queue(mapping_conn(mapping)));
+}
+
+/* Bytes of @nr pages from @first on that the namespace has. */
+static u64 piece_bytes(const struct address_space *mapping, pgoff_t first, unsigned int nr)
+{
+	u64 size = i_size_read(mapping->host), offset = (u64)first << PAGE_SHIFT;
+
+	return min_t(u64, (u64)nr << PAGE_SHIFT, size - offset);
+}
+
+static void folio_read_end(struct folio *folio, int status)
+{
+	if (!status)
+		folio_mark_uptodate(folio);
+	folio_unlock(folio);
+}
+
+/*
+ * [M1] Write-back ends when the durable put is acknowledged: a folio that is
+ * neither dirty nor under write-back is durable, or its loss is on record, for
+ * each open file's next fsync.
+ */
+static void folio_write_end(struct folio *folio, int status, struct writeback_control *wbc)
+{
+	if (status == -ENOMEM && wbc)
+		folio_redirty_for_writepage(wbc, folio);
+	else if (status)
+		mapping_set_error(folio->mapping, status);
+	folio_end_writeback(folio);
+}
+
+/* The folios of a piece are done with.  Any context. */
+static void piece_end(struct address_space *mapping, const struct pmof_range *range,
+		      bool write, int status, struct writeback_control *wbc)
+{
+	XA_STATE(xas, &mapping->i_pages, range->offset >> PAGE_SHIFT);
+	pgoff_t last = (range->offset + range->length - 1) >> PAGE_SHIFT;
+	struct folio *folio;
+
+	rcu_read_lock();
+	xas_for_each(&xas, folio, last) {
+		if (xas_retry(&xas, folio))
+			continue;
+		if (write)
+			folio_write_end(folio, status, wbc);
+		else
+			folio_read_end(folio, status);
+	}
+	rcu_read_unlock();
+}
+
+static void account(struct pmof_conn *conn, bool write, u64 bytes)
+{
+	pmof_stat_inc(conn->stats, write ? PMOF_STAT_PUTS : PMOF_STAT_GETS);
+	pmof_stat_add(conn->stats, write ? PMOF_STAT_BYTES_PUT : PMOF_STAT_BYTES_GOT, bytes);
+}
+
+/* Once pmof_req_piece_done() is called the request may be gone. */
+static void piece_done(struct pmof_slot *slot, int status)
+{
+	bool write = slot->dir == DMA_TO_DEVICE;
+	struct pmof_conn *conn = slot->q->conn;
+	struct pmof_req *req = slot->req;
+
+	if (!status)
+		account(conn, write, slot->cached.length);
+	piece_end(conn->cache.mapping, &slot->cached, write, status, NULL);
+	pmof_slot_put(slot);
+	pmof_req_piece_done(req, status);
+}
+
+/* Adds the piece's pages to the slot; those that are neighbours in memory too as one SGE. */
+static int piece_map(struct pmof_slot *slot, struct address_space *mapping)
+{
+	XA_STATE(xas, &mapping->i_pages, slot->cached.offset >> PAGE_SHIFT);
+	u32 most = ib_dma_max_seg_size(slot->q->qp.dev);
+	u32 left = slot->cached.length, run = 0;
+	struct page *start = NULL;
+	struct folio *folio;
+	int rc = 0;
+
+	xas_for_each(&xas, folio, ULONG_MAX) {
+		u32 n = min_t(u32, left, PAGE_SIZE);
+
+		if (xas_retry(&xas, folio))
+			continue;
+		if (run && (run > most - n ||
+			    folio_pfn(folio) != page_to_pfn(start) + (run >> PAGE_SHIFT))) {
+			rc = pmof_slot_map(slot, start, 0, run);
+			run = 0;
+		}
+		if (!run)
+			start = &folio->page;
+		run += n;
+		left -= n;
+		if (rc || !left)
+			break;
+	}
+	return rc ?: pmof_slot_map(slot, start, 0, run);
+}
+
+/* Posts the slot with its piece.  Return: 0, or -ENOMEM and the slot is the caller's. */
+static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
+{
+	const struct pmof_persist_ops *ops;
+	struct ib_rdma_wr wr[PMOF_SLOT_WR];
+	struct pmof_chain chain;
+	int rc;
+
+	ops = pmof_persist_pick(slot->q->conn, slot->cached.length);
+	slot->done = piece_done;
+	pmof_slot_map_begin(slot, io->wbc ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
+	rc = piece_map(slot, io->mapping);
+	if (rc) {
+		pmof_slot_unmap(slot);
+		return rc;
+	}
+	pmof_rdma_build(slot, wr, &chain, io->wbc ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
+			slot->cached.offset);
+	if (io->wbc)
+		ops->post_durable(slot, &chain, &slot->cached);
+	else
+		pmof_slot_post(slot, chain.first, 1);
+	return 0;
+}
+
+static int piece_start(struct cache_io *io, const struct pmof_range *range)
+{
+	struct pmof_slot *slot = pmof_slot_get(io->req.q, &io->req);
+	int rc;
+
+	if (!pmof_slot_begin(slot, &rc))
+		return rc;
+	slot->cached = *range;
+	rc = piece_post(slot, io);
+	if (rc) {
+		pmof_conn_leave(slot->q->conn);
+		pmof_slot_put(slot);
+	}
+	pmof_post_end();
+	return rc;
+}
+
+/* Issues the piece that has grown; what cannot be posted fails here. */
+static void io_issue(struct cache_io *io)
+{
+	struct pmof_range range = { (u64)io->first << PAGE_SHIFT };
+	int rc;
+
+	if (!io->nr)
+		return;
+	range.length = piece_bytes(io->mapping, io->first, io->nr);
+	io->nr = 0;
+	rc = piece_start(io, &range);
+	if (rc) {
+		cmpxchg(&io->req.status, 0, rc);
+		piece_end(io->mapping, &range, io->wbc, rc, io->wbc);
+	}
+}
+
+static bool fits_piece(const struct cache_io *io, pgoff_t index)
+{
+	const struct pmof_queue *q = io->req.q;
+	u64 in_segment = (1ULL << q->conn->layout.shift) - 1;
+
+	return index == io->first + io->nr && io->nr < (io->wbc ? q->write_sge : q->read_sge) &&
+	       ((u64)index << PAGE_SHIFT) & in_segment;
+}
+
+/* What of the last page is behind the end of the namespace: zeros, and never sent. */
+static void zero_tail(struct folio *folio)
+{
+	loff_t size = i_size_read(folio->mapping->host);
+
+	if (folio_pos(folio) + folio_size(folio) > size)
+		folio_zero_segment(folio, offset_in_folio(folio, size), folio_size(folio));
+}
+
+/* The folio is locked to be read into, or under write-back. */
+static void io_add(struct cache_io *io, struct folio *folio)
+{
+	if (io->nr && !fits_piece(io, folio->index))
+		io_issue(io);
+	if (!io->nr)
+		io->first = folio->index;
+	io->nr++;
+}
+
+/* Issues the last piece and waits for all of them, as long as any request is waited for. */
+static int io_end(struct cache_io *io)
+{
+	io_issue(io);
+	return pmof_req_wait(&io->req);
+}
+
+static int cache_read_folio(struct file *file, struct folio *folio)
+{
+	struct cache_io io;
+
+	io_begin(&io, folio->mapping, NULL);
+	zero_tail(folio);
+	io_add(&io, folio);
+	return io_end(&io);
+}
+
+static void cache_readahead(struct readahead_control *rac)
+{
+	struct folio *folio;
+	struct cache_io io;
+
+	io_begin(&io, rac->mapping, NULL);
+	while ((folio = readahead_folio(rac))) {
+		zero_tail(folio);
+		io_add(&io, folio);
+	}
+	io_end(&io);
+}
+
+static int cache_write_folio(struct folio *folio, void *data)
+{
+	struct cache_io *io = data;
+
+	zero_tail(folio);
+	folio_start_writeback(folio);
+	folio_unlock(folio);
+	io_add(io, folio);
+	return 0;
+}
+
+static int cache_writepages(struct address_space *mapping, struct writeback_control *wbc)
+{
+	struct cache_io io;
+	int rc, ended;
+
+	io_begin(&io, mapping, wbc);
+	rc = pmof_write_folios(mapping, wbc, cache_write_folio, &io);
+	ended = io_end(&io);
+	return rc ?: ended;
+}
+
+const struct address_space_operations pmof_cache_aops = {
+	.read_folio	= cache_read_folio,
+	.readahead	= cache_readahead,
+	.writepages	= cache_writepages,
+	.dirty_folio	= filemap_dirty_folio,
+	.migrate_folio	= filemap_migrate_folio,
+};
