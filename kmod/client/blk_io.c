@@ -202,18 +202,6 @@ static void mark_dirty(struct pmof_queue *q, const struct request *rq)
 	pmof_dirty_mark(q->conn, range.offset, range.length);
 }
 
-/*
- * A polled request that the softirq completes before anybody polls: up to 6.1
- * bio_put() believes of a polled bio that it is not in an interrupt.
- */
-static void unmark_polled(struct request *rq)
-{
-	struct bio *bio;
-
-	__rq_for_each_bio(bio, rq)
-		bio_clear_polled(bio);
-}
-
 /* Of a slot: its request has happened, or failed.  Any context. */
 void pmof_blk_slot_done(struct pmof_slot *slot, int status)
 {
@@ -226,8 +214,6 @@ void pmof_blk_slot_done(struct pmof_slot *slot, int status)
 	cmd->status = status ? pmof_blk_status(q->conn, status) : BLK_STS_OK;
 	if (!status)
 		account(q->conn, rq);
-	if ((rq->cmd_flags & REQ_POLLED) && in_interrupt())
-		unmark_polled(rq);
 	blk_mq_complete_request(rq);
 }
 
