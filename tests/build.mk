@@ -60,6 +60,8 @@ $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 
+$(addprefix $(TEST_BUILD)/vm/,mmap mmap_life): tests/vm/mapping.h
+
 # io_uring's: with the library inside, the VMs need not have it.
 RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
