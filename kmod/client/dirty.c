@@ -12,7 +12,7 @@
 
 #include "client.h"
 
-#define DIRTY_MAX_BITS	(1ULL << 20)
+#define DIRTY_MAX_BITS	BIT_ULL(20)
 #define DIRTY_MIN_SHIFT	12
 #define DIRTY_WORTH	(64ULL << 10)	/* a smaller PERSIST just names its range */
 
