@@ -144,7 +144,7 @@ int pmof_transfer_deliver(struct pmof_req *req)
 	pagefault_disable();
 	delivered = copy_to(req, slot->bounce.data);
 	pagefault_enable();
-	/* With a slot in hand neither through a page fault nor through writeback, which may want one. */
+	/* With a slot in hand not through a page fault or writeback, which may want one. */
 	if (!delivered)
 		copy = kmemdup(slot->bounce.data, req->length, GFP_NOIO | __GFP_ACCOUNT);
 	req->kept = NULL;

@@ -41,9 +41,11 @@ TEST_F(window, persist_out_of_bounds)
 
 TEST_F_TIMEOUT(window, persist_lies, 60)
 {
-	static const u16 counts[] = { 0, 1, 3, 16, 17, 0x1002, 0xffff };
+	static const u16 counts[] = {
+		0, 1, 3, PMOF_MAX_RANGES, PMOF_MAX_RANGES + 1, 0x1002, 0xffff
+	};
 	struct pmof_range range[PMOF_MAX_RANGES + 1] = { { 0, 64 }, { 4096, 64 } };
-	char buf[1024] = { 0 };
+	char buf[PMOF_IO_MSG_SIZE] = { 0 };
 	struct pmof_wire_persist *w = (void *)buf;
 	struct wc_session s;
 	size_t i, n, len;
@@ -55,7 +57,7 @@ TEST_F_TIMEOUT(window, persist_lies, 60)
 		EXPECT_EQ(ENDED, wc_call(&s.io, buf, len)) TH_LOG("count %u", counts[i]);
 		wc_close_session(&s);
 	}
-	/* Seventeen ranges, and a length that agrees. */
+	/* One range too many, and a length that agrees. */
 	ASSERT_EQ(0, wc_open(&s, 0));
 	len = pmof_put_persist(w, 1, range, PMOF_MAX_RANGES + 1);
 	EXPECT_EQ(ENDED, wc_call(&s.io, buf, len));
