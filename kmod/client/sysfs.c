@@ -245,7 +245,6 @@ SERVER_STAT(batch_2, PMOF_SRV_BATCH_2);
 SERVER_STAT(batch_4, PMOF_SRV_BATCH_4);
 SERVER_STAT(batch_8, PMOF_SRV_BATCH_8);
 SERVER_STAT(batch_16, PMOF_SRV_BATCH_16);
-SERVER_STAT(direct, PMOF_SRV_DIRECT);
 SERVER_STAT(replies, PMOF_SRV_REPLIES);
 SERVER_STAT(mrs, PMOF_SRV_MRS);
 SERVER_STAT(queues, PMOF_SRV_QUEUES);
@@ -300,7 +299,6 @@ static struct attribute *server_stat_attrs[] = {
 	&server_stat_batch_4.attr.attr,
 	&server_stat_batch_8.attr.attr,
 	&server_stat_batch_16.attr.attr,
-	&server_stat_direct.attr.attr,
 	&server_stat_replies.attr.attr,
 	&server_stat_mrs.attr.attr,
 	&server_stat_queues.attr.attr,

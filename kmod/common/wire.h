@@ -190,7 +190,6 @@ enum pmof_server_stat {
 	PMOF_SRV_BATCH_4,	/* 4 to 7 */
 	PMOF_SRV_BATCH_8,	/* 8 to 15 */
 	PMOF_SRV_BATCH_16,	/* 16 and more */
-	PMOF_SRV_DIRECT,	/* requests worked off without the flush worker's thread */
 	PMOF_SRV_REPLIES,	/* replies posted */
 	PMOF_SRV_MRS,		/* MRs registered now */
 	PMOF_SRV_QUEUES,	/* I/O queues connected now */

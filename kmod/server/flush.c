@@ -4,13 +4,6 @@
  * rounds (flush_round.c).  One more serves the namespaces whose device has to
  * be flushed: that sleeps, and nobody else shall wait for it.
  *
- * To wake a thread costs more than a small request does.  So while requests come one
- * at a time, a small one is worked off directly, where its message was received: in
- * softirq, on the CPU of the worker that it would have gone to, in the worker's place.
- * Who comes alone cannot be told from one request; but from how many the thread finds
- * when it runs.  So it gets the first few, and then one in DIRECT_MAX: if it finds one
- * more beside that, they all go to the thread again, and share its fences.
- *
  * Counters, for all sessions together: PMOF_SRV_BATCH_* are the times that a
  * worker took requests, by how many it took, each counted once, for the session
  * of the first; so they add up.  PMOF_SRV_BATCHES and PMOF_SRV_FENCES are a
@@ -25,20 +18,12 @@
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/sched.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "flush.h"
 #include "trace.h"
 
 #define MAX_POLL_US	1000000U
-
-#define DIRECT_AFTER	4	/* batches of one */
-#define DIRECT_MAX	64	/* requests between two that ask the thread */
-
-static unsigned int flush_direct = SZ_16K;
-module_param(flush_direct, uint, 0644);
-MODULE_PARM_DESC(flush_direct, "requests of so many bytes need no thread if they come alone (at most 65536; 0: none)");
 
 static unsigned int flush_poll_us;
 module_param(flush_poll_us, uint, 0644);
@@ -63,6 +48,21 @@ static struct pmof_flush_worker *choose_worker(const struct pmof_ns *ns)
 	return &workers[pmof_flush_cpus_choose(ns->bdev.bdev->bd_disk->node_id)];
 }
 
+/*
+ * Hands a parsed request to a worker.  Any context.
+ *
+ * [A2] What the receive's completion says is there, the data of the WRITEs ahead of
+ * the message included, is visible to this CPU.  llist_add() is a release and
+ * llist_del_all() an acquire, or stronger: it is visible to the worker.
+ */
+void pmof_flush_queue(struct pmof_srv_req *req)
+{
+	struct pmof_flush_worker *w = choose_worker(req->queue->session->ns);
+
+	if (llist_add(&req->node, &w->queue))
+		wake_up_process(w->task);
+}
+
 static void count_batch(struct pmof_flush_worker *w, struct pmof_session *s)
 {
 	struct pmof_flush_seen *seen = &s->seen[w->index];
@@ -73,13 +73,16 @@ static void count_batch(struct pmof_flush_worker *w, struct pmof_session *s)
 	}
 }
 
-/* Puts requests behind what is pending.  Returns how many. */
-static unsigned int take(struct pmof_flush_worker *w, struct llist_node *first)
+/* Moves what has been queued, in its order, behind what is pending. */
+static void take_queued(struct pmof_flush_worker *w)
 {
+	struct llist_node *first = llist_reverse_order(llist_del_all(&w->queue));
 	struct pmof_session *session = NULL;
 	struct pmof_srv_req *req, *next;
 	unsigned int n = 0;
 
+	if (!first)
+		return;
 	w->batch++;
 	llist_for_each_entry_safe(req, next, first, node) {
 		if (!n++)
@@ -90,90 +93,6 @@ static unsigned int take(struct pmof_flush_worker *w, struct llist_node *first)
 	w->nr_pending += n;
 	trace_pmof_srv_batch(w->index, n, w->nr_pending);
 	pmof_session_stat(session, PMOF_SRV_BATCH_1 + min(ilog2(n), 4), 1);
-	return n;
-}
-
-/* Moves what has been queued, in its order, behind what is pending. */
-static void take_queued(struct pmof_flush_worker *w)
-{
-	struct llist_node *first = llist_reverse_order(llist_del_all(&w->queue));
-	unsigned int n;
-
-	if (!first)
-		return;
-	n = take(w, first);
-	WRITE_ONCE(w->alone, n == 1 ? min(w->alone + 1, DIRECT_AFTER) : 0);
-}
-
-/*
- * Becomes the owner of what both work with.  The softirq does not wait for the thread,
- * and the thread not for a softirq of its own CPU.  It may for that of the CPU that it was
- * bound to, if that has just come back online: for one small request.
- */
-static bool try_own(struct pmof_flush_worker *w)
-{
-	return !test_and_set_bit_lock(PMOF_FLUSH_OWNED, &w->flags);
-}
-
-static void own(struct pmof_flush_worker *w)
-{
-	while (!try_own(w))
-		cond_resched();
-}
-
-static void disown(struct pmof_flush_worker *w)
-{
-	clear_bit_unlock(PMOF_FLUSH_OWNED, &w->flags);
-}
-
-/* Is it one for this CPU and this context, and does it seem to come alone? */
-static bool is_direct(struct pmof_flush_worker *w, const struct pmof_srv_req *req)
-{
-	unsigned int most = min(READ_ONCE(flush_direct), SZ_64K);
-
-	if (!most || req->bytes > most ||
-	    w->cpu != raw_smp_processor_id() || !in_serving_softirq())
-		return false;
-	if (READ_ONCE(w->alone) < DIRECT_AFTER || !llist_empty(&w->queue))
-		return false;
-	return READ_ONCE(w->direct) < DIRECT_MAX;
-}
-
-/*
- * [A2] This CPU has seen the receive's completion, and so the data.
- * [A4] A softirq stays on its CPU; nothing of the worker's is under way, since its
- * thread owns nothing.
- */
-static bool work_directly(struct pmof_flush_worker *w, struct pmof_srv_req *req)
-{
-	if (!is_direct(w, req) || !try_own(w))
-		return false;
-	WRITE_ONCE(w->direct, w->direct + 1);
-	w->softirq = true;
-	pmof_session_stat(req->queue->session, PMOF_SRV_DIRECT, 1);
-	req->node.next = NULL;
-	take(w, &req->node);
-	do {
-		pmof_flush_round(w);
-	} while (!list_empty(&w->pending));
-	w->softirq = false;
-	disown(w);
-	return true;
-}
-
-/*
- * Has a parsed request made durable and answered.  Any context.
- *
- * [A2] What the receive's completion says is there, the data of the WRITEs ahead of
- * the message included, is visible to this CPU.  llist_add() is a release and
- * llist_del_all() an acquire, or stronger: it is visible to the worker.
- */
-void pmof_flush_queue(struct pmof_srv_req *req)
-{
-	struct pmof_flush_worker *w = choose_worker(req->queue->session->ns);
-
-	if (!work_directly(w, req) && llist_add(&req->node, &w->queue))
-		wake_up_process(w->task);
 }
 
 /*
@@ -211,14 +130,11 @@ static int flush_worker_thread(void *data)
 	struct pmof_flush_worker *w = data;
 
 	while (wait_for_work(w)) {
-		own(w);
-		WRITE_ONCE(w->direct, 0);
 		do {
 			take_queued(w);
 			pmof_flush_round(w);
 			cond_resched();
 		} while (!list_empty(&w->pending));
-		disown(w);
 	}
 	return 0;
 }

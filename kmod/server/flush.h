@@ -41,25 +41,13 @@ struct pmof_flush_worker {
 	struct task_struct *task;
 	unsigned int index;
 	int cpu;			/* that it is bound to, or -1 */
-	unsigned int alone;		/* batches of one request in a row */
-	unsigned int direct;		/* requests past the thread since it last had one */
-	/*
-	 * All below belongs to whoever has set the bit PMOF_FLUSH_OWNED: the thread,
-	 * or the softirq that works off a request directly.
-	 */
-	unsigned long flags;
-	bool softirq;			/* the owner cannot sleep */
+	/* The thread's own. */
 	struct list_head pending;
 	unsigned int nr_pending;
 	u64 batch;			/* times that requests were taken */
 	u64 fences;
 	struct pmof_write_backs wb;
 } ____cacheline_aligned_in_smp;
-
-/* Bits of pmof_flush_worker.flags */
-enum {
-	PMOF_FLUSH_OWNED,
-};
 
 /* What a worker has counted for a session, so as to count it once. */
 struct pmof_flush_seen {

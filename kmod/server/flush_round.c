@@ -154,8 +154,7 @@ static void work(struct pmof_flush_worker *w, struct list_head *done, struct lis
 				       req->flush->set_pf && !req->status ? commits : done);
 			w->nr_pending--;
 		}
-		if (!w->softirq)
-			cond_resched();
+		cond_resched();
 	}
 	finish_fenced(w);
 	list_splice_tail(&turn, &w->pending);

@@ -94,7 +94,6 @@ static int parse_persist(struct pmof_srv_req *req, const void *msg, u32 len)
 		pmof_mark_range(a->range[i].offset, a->range[i].length);
 		bytes += a->range[i].length;
 	}
-	req->bytes = bytes;
 	pmof_session_stat(s, PMOF_SRV_BYTES, bytes);
 	a->nr = pmof_range_merge(a->range, a->nr);
 	a->next = 0;
@@ -115,7 +114,6 @@ static int parse_put(struct pmof_srv_req *req, const void *msg, u32 len)
 	pmof_mark_range(p->range.offset, p->range.length);
 	if (p->commit)
 		pmof_mark_range(p->trailer, PMOF_TRAILER_SIZE);
-	req->bytes = p->range.length;
 	req->put.data = w->data;
 	req->flush = p->commit ? &pmof_flush_put_commit : &pmof_flush_put;
 	return 0;
@@ -132,7 +130,6 @@ static int parse_commit(struct pmof_srv_req *req, const void *msg, u32 len)
 		return status;
 	pmof_mark_range(p->range.offset, p->range.length);
 	pmof_mark_range(p->trailer, PMOF_TRAILER_SIZE);
-	req->bytes = p->range.length;
 	pmof_session_stat(s, PMOF_SRV_BYTES, p->range.length);
 	/* Whole lines, as a PERSIST's: slices end where a line does. */
 	pmof_range_merge(&p->range, 1);
@@ -147,7 +144,6 @@ static int parse_zero(struct pmof_srv_req *req, const void *msg, u32 len)
 	if (status)
 		return status;
 	pmof_mark_range(req->zero.offset, req->zero.length);
-	req->bytes = req->zero.length;
 	req->flush = &pmof_flush_zero;
 	return 0;
 }
@@ -163,7 +159,6 @@ static int parse_objects(struct pmof_srv_req *req, const void *msg, u32 len)
 		return status;
 	for (i = 0; i < a->count; i++)
 		pmof_mark_range(a->trailer[i], PMOF_TRAILER_SIZE);
-	req->bytes = a->count * PMOF_LINE_SIZE;
 	req->flush = req->opcode == PMOF_MSG_PREPARE ? &pmof_flush_prepare :
 						       &pmof_flush_revalidate;
 	return 0;

@@ -157,7 +157,6 @@ struct pmof_srv_req {
 	void *reply;
 	u64 reply_dma;
 	u32 status;			/* I/O: what the reply will say */
-	u64 bytes;			/* I/O: to be gone through, about */
 	u16 tag;
 	u8 opcode;
 	union {

@@ -123,9 +123,11 @@ TEST_F(order, zeros_behind_a_put)
 /* A FLUSH covers both queues' writes: a READ on the one, the message on the other. */
 TEST_F(order, flush_of_two_queues)
 {
-	uint64_t lines, sends;
+	uint64_t lines, sends, written;
 	int i;
 
+	/* Where caches survive there is nothing to write back. */
+	written = vm_attr_is(self->instance, "domain", "memory_controller") ? 2 * 64 : 0;
 	for (i = 0; i < 2; i++) {
 		vm_pin(self->cpu[i]);
 		ASSERT_EQ(4096, pwrite(self->fd, self->buf, 4096, AT + i * 64 * KiB));
@@ -134,9 +136,9 @@ TEST_F(order, flush_of_two_queues)
 	sends = vm_stat(self->instance, "stats/wr_send");
 	EXPECT_READS(1, fsync(self->fd));
 	EXPECT_EQ(1, vm_stat(self->instance, "stats/wr_send") - sends);
-	EXPECT_EQ(2 * 64, vm_stat(self->instance, "server_stats/lines") - lines);
+	EXPECT_EQ(written, vm_stat(self->instance, "server_stats/lines") - lines);
 	EXPECT_READS(0, fsync(self->fd));
-	EXPECT_EQ(2 * 64, vm_stat(self->instance, "server_stats/lines") - lines);
+	EXPECT_EQ(written, vm_stat(self->instance, "server_stats/lines") - lines);
 }
 
 /* Without a cache there is nothing left to flush, nor to be in the way of zeros. */

@@ -84,28 +84,6 @@ TEST_F(counters, durable_64_byte_put)
 	GREW(c, BAD_MESSAGES, 0);
 }
 
-/* Puts that come one at a time need no thread at the server; large PERSISTs do. */
-TEST_F(counters, alone_without_a_thread)
-{
-	struct counts c = take(self->instance);
-	int i;
-
-	for (i = 0; i < 400; i++)
-		ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 64, PMOF_F_PERSIST));
-	if (!self->assist) {
-		GREW(c, DIRECT, 0);
-		return;
-	}
-	/* Each CPU of the server has to find out, and asks again now and then. */
-	EXPECT_LE(300, GROWN(c, DIRECT));
-	EXPECT_GT(400, GROWN(c, DIRECT));
-	GREW(c, FENCES, 400);
-	GREW(c, BATCH_1, 400);
-	c = take(self->instance);
-	ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, MiB, PMOF_F_PERSIST));
-	GREW(c, DIRECT, 0);
-}
-
 TEST_F(counters, durable_put_across_lines)
 {
 	struct counts c = take(self->instance);

@@ -9,7 +9,7 @@ enum {
 	WR_WRITE, WR_READ, WR_SEND, WR_CAS, WR_FETCH_ADD, WR_FLUSH, WR_ATOMIC_WRITE, ROUND_TRIPS,
 	PUTS, GETS, PERSISTS, ATOMICS, BYTES_PUT, BYTES_GOT, ERRORS, RPC_CALLS, SRV_PERSISTS, SRV_PUTS, COMMITS,
 	PREPARES, REVALIDATES, BATCHES, BATCH_1, BATCH_2, BATCH_4, BATCH_8, BATCH_16, LINES,
-	BYTES, FENCES, DIRECT, REPLIES, BAD_MESSAGES, MRS, NR_COUNTERS
+	BYTES, FENCES, REPLIES, BAD_MESSAGES, MRS, NR_COUNTERS
 };
 
 static const char *const names[NR_COUNTERS] = {
@@ -27,7 +27,6 @@ static const char *const names[NR_COUNTERS] = {
 	[BATCH_4] = "server_stats/batch_4", [BATCH_8] = "server_stats/batch_8",
 	[BATCH_16] = "server_stats/batch_16", [LINES] = "server_stats/lines",
 	[BYTES] = "server_stats/bytes", [FENCES] = "server_stats/fences",
-	[DIRECT] = "server_stats/direct",
 	[REPLIES] = "server_stats/replies", [BAD_MESSAGES] = "server_stats/bad_messages",
 	[MRS] = "server_stats/mrs",
 };
