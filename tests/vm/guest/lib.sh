@@ -257,10 +257,18 @@ pmof_block() {
 	_dev=$(pmof_connect "$1") && until_true 5 test -b "/dev/$_dev" && echo "$_dev"
 }
 
-# The directory goes, and the module is let go, when the write has returned.
+# The directory goes when the write has returned; then the number is free again, and
+# last the module is let go.
 pmof_disconnect() {
+	_uses=$(cat /sys/module/pmof_client/refcnt)
 	set_attr "/sys/class/pmof/$1/disconnect" 1 &&
-		until_true 5 test ! -e "/sys/class/pmof/$1"
+		until_true 5 test ! -e "/sys/class/pmof/$1" || return
+	# Somebody else may come meanwhile: not waiting to the end is no error.
+	until_true 2 client_uses_below "$_uses" >/dev/null
+	return 0
+}
+client_uses_below() {
+	[ "$(cat /sys/module/pmof_client/refcnt)" -lt "$1" ]
 }
 
 # remove_modules NAME...
