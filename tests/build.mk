@@ -20,7 +20,8 @@ TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
 
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
-UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c kmod/common/names.c \
+UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
+	kmod/common/range.c kmod/common/pieces.c kmod/common/names.c \
 	kmod/client/options.c kmod/client/method.c kmod/client/auto_table.c \
 	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
@@ -54,7 +55,8 @@ $(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 
 # The hostile clients speak the wire protocol by themselves.
 HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero)
-$(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c
+$(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
+	kmod/common/range.c
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
