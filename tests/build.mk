@@ -65,7 +65,7 @@ $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c 
 $(addprefix $(TEST_BUILD)/vm/,mmap mmap_life): tests/vm/mapping.h
 
 # io_uring's: with the library inside, the VMs need not have it.
-RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring)
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
 
