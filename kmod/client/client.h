@@ -180,6 +180,12 @@ struct pmof_queue {
 	atomic64_t clean_seq;
 };
 
+/* SGEs that a slot's data may have. */
+static inline u32 pmof_queue_max_sge(const struct pmof_queue *q, enum dma_data_direction dir)
+{
+	return dir == DMA_TO_DEVICE ? q->write_sge : q->read_sge;
+}
+
 struct pmof_admin {
 	struct pmof_cm cm;
 	struct pmof_qp qp;
@@ -301,6 +307,7 @@ struct pmof_conn {
 
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
+	u32 max_sge_bytes;		/* of one SGE */
 	struct pmof_admin admin;
 	struct pmof_queue *queues;
 	unsigned int nr_queues;		/* that have been allocated */
@@ -445,7 +452,7 @@ void pmof_slot_reset(struct pmof_slot *slot);
 void pmof_slot_use_buf(struct pmof_slot *slot, struct pmof_buf *b, u32 len);
 void pmof_slot_map_begin(struct pmof_slot *slot, enum dma_data_direction dir);
 int pmof_slot_map(struct pmof_slot *slot, struct page *page, u32 offset, u32 len);
-int pmof_slot_map_pages(struct pmof_slot *slot, struct page **pages, u32 first_offset, u32 len);
+int pmof_slot_map_next(struct pmof_slot *slot, struct bio_vec *run, const struct bio_vec *next);
 void pmof_slot_unmap(struct pmof_slot *slot);
 void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events);
 void pmof_slot_event(struct pmof_slot *slot);
