@@ -51,10 +51,8 @@ static void post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			 const struct pmof_range *range)
 {
 	struct pmof_conn *conn = slot->q->conn;
-	const struct pmof_persist_ops *persist = conn->persist;
+	const struct pmof_persist_ops *persist = pmof_persist_pick(conn, range->length);
 
-	if (persist->pick)
-		persist = persist->pick(conn, range->length);
 	trace_pmof_method(conn->instance, slot->q->id, range->offset, range->length,
 			  persist->method);
 	persist->post_durable(slot, chain, range);

@@ -162,8 +162,7 @@ static void pick_method(struct pmof_req *req)
 
 	if (!(req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)))
 		return;
-	req->persist = conn->persist->pick ? conn->persist->pick(conn, req->length) :
-					     conn->persist;
+	req->persist = pmof_persist_pick(conn, req->length);
 	trace_pmof_method(conn->instance, req->q->id, req->offset, req->length,
 			  req->persist->method);
 }
