@@ -537,8 +537,10 @@ struct pmof_async {
 
 int pmof_async_init(void);
 void pmof_async_exit(void);
-struct pmof_async *pmof_async_alloc(void);
+struct pmof_async *pmof_async_alloc(const struct pmof_req *op);
 void pmof_async_free(struct pmof_async *a);
+int pmof_async_start(struct pmof_conn *conn, struct pmof_async *a,
+		     void (*end)(struct pmof_req *req));
 ssize_t pmof_async_rw(struct kiocb *iocb, const struct pmof_req *op);
 
 /* rw.c */
