@@ -209,8 +209,9 @@ struct pmof_dirty {
 	u8 shift;		/* log2 of a chunk's bytes, at least 12 */
 	struct mutex lock;	/* from take to end; protects all below */
 	unsigned long *taken;
-	unsigned long next;	/* where pmof_dirty_next() goes on, and ends */
+	unsigned long first;	/* bits that are taken: [first, end) */
 	unsigned long end;
+	unsigned long next;	/* where pmof_dirty_next() goes on */
 };
 
 /**
