@@ -263,10 +263,9 @@ bool pmof_conn_go_live(struct pmof_conn *conn)
 		conn->refuse = 0;
 		conn->reason = 0;
 		conn->announced = 0;
+		pmof_keep_alive_start(conn);
 	}
 	spin_unlock_irq(&conn->state_lock);
-	if (ok)
-		pmof_keep_alive_start(conn);
 	return ok;
 }
 
