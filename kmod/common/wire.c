@@ -183,6 +183,9 @@ size_t pmof_put_login(struct pmof_wire_login *w, u16 tag, const struct pmof_logi
 	w->nr_queues = cpu_to_le16(l->nr_queues);
 	w->path_id = cpu_to_le16(l->path_id);
 	w->flags = cpu_to_le32(l->flags);
+	w->resume_id = cpu_to_le64(l->resume_id);
+	w->keep_alive_ms = cpu_to_le32(l->keep_alive_ms);
+	w->loss_timeout = cpu_to_le32(l->loss_timeout);
 	memcpy(w->resume_proof, l->resume_proof, sizeof(w->resume_proof));
 	memcpy(w->proof, l->proof, sizeof(w->proof));
 	return sizeof(*w);
@@ -207,6 +210,9 @@ int pmof_get_login(const void *buf, size_t len, struct pmof_login *out)
 	out->nr_queues = le16_to_cpu(w->nr_queues);
 	out->path_id = le16_to_cpu(w->path_id);
 	out->flags = le32_to_cpu(w->flags);
+	out->resume_id = le64_to_cpu(w->resume_id);
+	out->keep_alive_ms = le32_to_cpu(w->keep_alive_ms);
+	out->loss_timeout = le32_to_cpu(w->loss_timeout);
 	memcpy(out->resume_proof, w->resume_proof, sizeof(out->resume_proof));
 	memcpy(out->proof, w->proof, sizeof(out->proof));
 	if (!out->nr_queues || out->nr_queues > PMOF_MAX_QUEUES)
@@ -280,6 +286,31 @@ int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *o
 	return login_reply_ok(out) ? 0 : PMOF_SC_INVALID;
 }
 EXPORT_SYMBOL_GPL(pmof_get_login_reply);
+
+size_t pmof_put_announce(struct pmof_wire_announce *w, u32 kind, u64 arg)
+{
+	memset(w, 0, sizeof(*w));
+	pmof_put_hdr(&w->hdr, PMOF_MSG_ANNOUNCE, 0, sizeof(*w), 0);
+	w->kind = cpu_to_le32(kind);
+	w->arg = cpu_to_le64(arg);
+	return sizeof(*w);
+}
+EXPORT_SYMBOL_GPL(pmof_put_announce);
+
+int pmof_get_announce(const void *buf, size_t len, u32 *kind, u64 *arg)
+{
+	const struct pmof_wire_announce *w = buf;
+	int rc = pmof_get_request_hdr(buf, len);
+
+	if (rc)
+		return rc;
+	if (w->hdr.opcode != PMOF_MSG_ANNOUNCE || len != sizeof(*w) || w->reserved)
+		return PMOF_SC_INVALID;
+	*kind = le32_to_cpu(w->kind);
+	*arg = le64_to_cpu(w->arg);
+	return *kind && *kind < PMOF_ANNOUNCE_MAX ? 0 : PMOF_SC_INVALID;
+}
+EXPORT_SYMBOL_GPL(pmof_get_announce);
 
 size_t pmof_put_get_segments(struct pmof_wire_get_segments *w, u16 tag, u32 first, u32 count)
 {

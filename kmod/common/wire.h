@@ -38,13 +38,16 @@ enum pmof_wire_opcode {
 	PMOF_MSG_LOGIN		= 0x01,	/* admin */
 	PMOF_MSG_GET_SEGMENTS	= 0x02,	/* admin */
 	PMOF_MSG_GET_STATS	= 0x03,	/* admin */
+	PMOF_MSG_KEEPALIVE	= 0x04,	/* admin: a header, both ways */
 	PMOF_MSG_CHALLENGE	= 0x05,	/* admin, before LOGIN: exchanges nonces */
+	PMOF_MSG_LOGOUT		= 0x06,	/* admin: a header, both ways; the end is meant */
 	PMOF_MSG_PERSIST	= 0x10,	/* I/O: write ranges back */
 	PMOF_MSG_PUT		= 0x11,	/* I/O: data inline, durable or committed */
 	PMOF_MSG_COMMIT		= 0x12,	/* I/O: write a range back, then set PF and VF */
 	PMOF_MSG_PREPARE	= 0x13,	/* I/O: new generations */
 	PMOF_MSG_REVALIDATE	= 0x14,	/* I/O: VF where PF is set */
 	PMOF_MSG_ZERO		= 0x15,	/* I/O: a range of zeros, durable */
+	PMOF_MSG_ANNOUNCE	= 0x40,	/* admin: from the server, unasked, not answered */
 	PMOF_MSG_REPLY		= 0x80,	/* set in the opcode of every reply */
 };
 
@@ -147,16 +150,20 @@ struct pmof_wire_login {
 	__le16 nr_queues;			/* I/O queues wanted */
 	__le16 path_id;
 	__le32 flags;				/* PMOF_LOGIN_F_* */
+	__le64 resume_id;			/* of the session to resume; 0: none */
+	__le32 keep_alive_ms;			/* the client promises a KEEPALIVE; 0: no */
+	__le32 loss_timeout;			/* seconds to keep a lost session; 0: not at all */
 	/* Behind a CHALLENGE, else not looked at: see auth.h. */
 	__u8 resume_proof[PMOF_WIRE_MAC_LEN];	/* of the old session's key; or zero */
 	__u8 proof[PMOF_WIRE_MAC_LEN];		/* of the client's key, over all before it */
 };
 
-static_assert(sizeof(struct pmof_wire_login) == 168, "wire layout");
+static_assert(sizeof(struct pmof_wire_login) == 184, "wire layout");
 
 #define PMOF_LOGIN_R_READ_ONLY	BIT(0)
 #define PMOF_LOGIN_R_DURABLE	BIT(1)
 #define PMOF_LOGIN_R_ASSERTED	BIT(2)	/* placement is the operator's word */
+#define PMOF_LOGIN_R_RESUMED	BIT(3)	/* it is the session that was asked for */
 #define PMOF_LOGIN_R_EXCLUSIVE	BIT(4)	/* nobody else writes */
 
 struct pmof_wire_login_reply {
@@ -209,6 +216,24 @@ static_assert(sizeof(struct pmof_wire_segments_reply) == 24, "wire layout");
 #define PMOF_SEGMENTS_PER_REPLY						\
 	((PMOF_ADMIN_MSG_SIZE - sizeof(struct pmof_wire_segments_reply)) /	\
 	 sizeof(struct pmof_wire_segment))
+
+/* Why the server speaks unasked.  Behind each of them it ends the queues. */
+enum pmof_announce {
+	PMOF_ANNOUNCE_NAMESPACE_GONE	= 1,	/* disabled, or no longer on this port */
+	PMOF_ANNOUNCE_RIGHTS_CHANGED	= 2,
+	PMOF_ANNOUNCE_SEGMENTS_CHANGED	= 3,	/* resume, and get the segments again */
+	PMOF_ANNOUNCE_SHUTDOWN		= 4,
+	PMOF_ANNOUNCE_MAX
+};
+
+struct pmof_wire_announce {
+	struct pmof_wire_hdr hdr;	/* its tag means nothing */
+	__le32 kind;			/* enum pmof_announce */
+	__le32 reserved;
+	__le64 arg;
+};
+
+static_assert(sizeof(struct pmof_wire_announce) == 32, "wire layout");
 
 /* Server counters, in the order in which GET_STATS sends them. */
 enum pmof_server_stat {
@@ -340,6 +365,9 @@ struct pmof_login {
 	u16 nr_queues;
 	u16 path_id;
 	u32 flags;
+	u64 resume_id;
+	u32 keep_alive_ms;
+	u32 loss_timeout;
 	u8 resume_proof[PMOF_WIRE_MAC_LEN];
 	u8 proof[PMOF_WIRE_MAC_LEN];
 };
@@ -389,6 +417,9 @@ int pmof_get_login(const void *buf, size_t len, struct pmof_login *out);
 size_t pmof_put_login_reply(struct pmof_wire_login_reply *w, u16 tag,
 			    const struct pmof_login_reply *r);
 int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *out);
+
+size_t pmof_put_announce(struct pmof_wire_announce *w, u32 kind, u64 arg);
+int pmof_get_announce(const void *buf, size_t len, u32 *kind, u64 *arg);
 
 size_t pmof_put_get_segments(struct pmof_wire_get_segments *w, u16 tag, u32 first, u32 count);
 int pmof_get_get_segments(const void *buf, size_t len, u32 nr_segments,

@@ -26,6 +26,7 @@ static const u8 nonce[PMOF_WIRE_NONCE_LEN] = { [0] = 1, [PMOF_WIRE_NONCE_LEN - 1
 static const struct pmof_login login = {
 	.instance = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
 	.name = "data", .nr_queues = 4, .path_id = 7, .flags = PMOF_LOGIN_F_READ_ONLY,
+	.resume_id = 0xc1c2c3c4c5c6c7c8ULL, .keep_alive_ms = 5000, .loss_timeout = 600,
 	.resume_proof = { [0] = 3, [PMOF_WIRE_MAC_LEN - 1] = 4 },
 	.proof = { [0] = 5, [PMOF_WIRE_MAC_LEN - 1] = 6 },
 };
@@ -150,6 +151,19 @@ static int decode_login_reply(const void *buf, size_t len)
 	struct pmof_login_reply out;
 
 	return pmof_get_login_reply(buf, len, &out);
+}
+
+static size_t build_announce(void *buf)
+{
+	return pmof_put_announce(buf, PMOF_ANNOUNCE_SEGMENTS_CHANGED, 0xe1e2e3e4e5e6e7e8ULL);
+}
+
+static int decode_announce(const void *buf, size_t len)
+{
+	u32 kind;
+	u64 arg;
+
+	return pmof_get_announce(buf, len, &kind, &arg);
 }
 
 static size_t build_get_segments(void *buf)
@@ -312,6 +326,7 @@ static const struct message messages[] = {
 	{ "accept", build_accept, decode_accept, true },
 	{ "login", build_login, decode_login, false },
 	{ "login reply", build_login_reply, decode_login_reply, false },
+	{ "announce", build_announce, decode_announce, false },
 	{ "get_segments", build_get_segments, decode_get_segments, false },
 	{ "segments reply", build_segments_reply, decode_segments_reply, false },
 	{ "stats reply", build_stats_reply, decode_stats_reply, false },

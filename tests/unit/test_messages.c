@@ -203,6 +203,9 @@ TEST(login_round_trip)
 	EXPECT_EQ(login.nr_queues, out.nr_queues);
 	EXPECT_EQ(login.path_id, out.path_id);
 	EXPECT_EQ(login.flags, out.flags);
+	EXPECT_EQ(login.resume_id, out.resume_id);
+	EXPECT_EQ(login.keep_alive_ms, out.keep_alive_ms);
+	EXPECT_EQ(login.loss_timeout, out.loss_timeout);
 	EXPECT_EQ(0, memcmp(login.resume_proof, out.resume_proof, PMOF_WIRE_MAC_LEN));
 	EXPECT_EQ(0, memcmp(login.proof, out.proof, PMOF_WIRE_MAC_LEN));
 }
@@ -302,6 +305,27 @@ TEST(login_reply_limits)
 	BAD(max_ranges, PMOF_MAX_RANGES + 1);
 	BAD(max_inline, PMOF_MAX_INLINE + 1);
 #undef BAD
+}
+
+TEST(announce)
+{
+	struct pmof_wire_announce w;
+	u32 kind = 0;
+	u64 arg = 0;
+
+	ASSERT_EQ(sizeof(w), pmof_put_announce(&w, PMOF_ANNOUNCE_SHUTDOWN, 0x0102030405060708ULL));
+	ASSERT_EQ(0, pmof_get_announce(&w, sizeof(w), &kind, &arg));
+	EXPECT_EQ(PMOF_ANNOUNCE_SHUTDOWN, kind);
+	EXPECT_EQ(0x0102030405060708ULL, arg);
+	w.hdr.opcode = PMOF_MSG_KEEPALIVE;
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_announce(&w, sizeof(w), &kind, &arg));
+	pmof_put_announce(&w, 0, 0);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_announce(&w, sizeof(w), &kind, &arg));
+	pmof_put_announce(&w, PMOF_ANNOUNCE_MAX, 0);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_announce(&w, sizeof(w), &kind, &arg));
+	pmof_put_announce(&w, 1, 0);
+	w.reserved = cpu_to_le32(1);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_announce(&w, sizeof(w), &kind, &arg));
 }
 
 /* --- segments ------------------------------------------------------------- */
