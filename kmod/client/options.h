@@ -3,6 +3,7 @@
 #ifndef PMOF_OPTIONS_H
 #define PMOF_OPTIONS_H
 
+#include "auth.h"
 #include "wire.h"
 
 #define PMOF_DEPTH_MIN		4
@@ -22,6 +23,9 @@
  * @block_size: bytes of a logical block of the block device: 512 or 4096
  * @block: make a block device
  * @writeback: it has a volatile cache: a write is durable after a flush, or with FUA
+ * @key: proves that this is the client @id; empty: none
+ * @exclusive: nobody else shall write
+ * @takeover: at connect, end the sessions that stand in the way of that
  */
 struct pmof_options {
 	char addr[64];
@@ -36,6 +40,9 @@ struct pmof_options {
 	u16 block_size;
 	bool block;
 	bool writeback;
+	struct pmof_key key;
+	bool exclusive;
+	bool takeover;
 };
 
 int pmof_options_parse(char *buf, struct pmof_options *o, const char **why);

@@ -70,14 +70,12 @@ static u32 methods_of(const struct pmof_session *s)
 
 static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pmof_login *l)
 {
-	bool read_only = ns->read_only || l->flags & PMOF_LOGIN_F_READ_ONLY;
-
 	lockdep_assert_held(&pmof_sessions_mutex);
 	s->ns = ns;
 	ns->nr_sessions++;
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
-	s->atomics = !read_only && take_atomics(s, ns);
+	s->atomics = s->granted & PMOF_RIGHT_WRITE && take_atomics(s, ns);
 	pmof_placement_session(s);
 	s->methods = methods_of(s);
 }
@@ -91,6 +89,7 @@ void pmof_session_leave_ns(struct pmof_session *s)
 	if (s->atomics && !--ns->nr_atomic)
 		ns->atomic_dev = NULL;
 	s->atomics = false;
+	pmof_rights_drop(s);
 	ns->nr_sessions--;
 	s->ns = NULL;
 }
@@ -104,6 +103,7 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 		     struct pmof_session **old)
 {
 	struct pmof_ns *ns;
+	int status;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
 	if (s->state != PMOF_SESSION_OPEN || s->refused || pmof_session_ending(s))
@@ -111,9 +111,15 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 	ns = find_ns(s->port, l->name);
 	if (!ns)
 		return PMOF_SC_NO_NAMESPACE;
+	status = pmof_rights_check(s, ns, l);
+	if (status)
+		return status;
 	*old = pmof_session_find_instance(s, ns, l);
 	if (*old)
 		return -EAGAIN;
+	status = pmof_rights_take(s, ns, l, old);
+	if (status)
+		return status;
 	enter_ns(s, ns, l);
 	return 0;
 }
@@ -147,13 +153,6 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 	}
 }
 
-static unsigned int rights_of(const struct pmof_ns *ns, const struct pmof_login *l)
-{
-	if (ns->read_only || l->flags & PMOF_LOGIN_F_READ_ONLY)
-		return PMOF_RIGHT_READ;
-	return PMOF_RIGHT_READ | PMOF_RIGHT_WRITE;
-}
-
 static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 {
 	const struct pmof_ns *ns = s->ns;
@@ -172,25 +171,24 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.domain		= ns->domain,
 		.placement	= s->placed.placement,
 	};
-	if (!(s->rights & PMOF_RIGHT_WRITE))
+	if (!(s->granted & PMOF_RIGHT_WRITE))
 		r->flags |= PMOF_LOGIN_R_READ_ONLY;
+	if (s->exclusive)
+		r->flags |= PMOF_LOGIN_R_EXCLUSIVE;
 	if (ns->durable)
 		r->flags |= PMOF_LOGIN_R_DURABLE;
 	if (s->placed.how == PMOF_PLACED_ASSERTED)
 		r->flags |= PMOF_LOGIN_R_ASSERTED;
 }
 
-static void grant(struct pmof_session *s, const struct pmof_login *l)
+static void grant(struct pmof_session *s)
 {
-	u32 most = min_t(u32, 2 * num_possible_cpus(), PMOF_SRV_MAX_QUEUES);
-
 	mutex_lock(&pmof_sessions_mutex);
-	s->nr_queues = min_t(u32, l->nr_queues, most);
 	if (s->state == PMOF_SESSION_OPEN)
 		s->state = PMOF_SESSION_LIVE;
 	mutex_unlock(&pmof_sessions_mutex);
 	/* Pairs with the rpc table's acquire: now its messages are served. */
-	smp_store_release(&s->rights, rights_of(s->ns, l));
+	smp_store_release(&s->rights, s->granted);
 	cancel_delayed_work(&s->login_timeout);
 }
 
@@ -198,18 +196,48 @@ static void grant(struct pmof_session *s, const struct pmof_login *l)
  * What may fail once the session is in its namespace.  The rights are not set
  * yet, so the trial maps for reading only; the real MRs come later.
  */
-static int prepare(struct pmof_session *s)
+static int prepare(struct pmof_session *s, const struct pmof_key *key,
+		   struct pmof_login_reply *r)
 {
+	int status;
+
 	if (pmof_segments_choose(s)) {
 		pr_warn_ratelimited("%s: no usable way to register %s on %s\n",
 				    dev_name(&s->dev), pmof_ns_name(s->ns),
 				    dev_name(&s->ib_dev->dev));
 		return PMOF_SC_UNSUPPORTED;
 	}
+	mutex_lock(&pmof_sessions_mutex);
+	status = pmof_rights_charge(s, PMOF_LIMIT_SEGMENTS, pmof_layout_segments(&s->layout));
+	mutex_unlock(&pmof_sessions_mutex);
+	if (status)
+		return status;
+	fill_reply(s, r);
+	status = pmof_rights_sign_reply(s, key, r);
+	if (status)
+		return status;
 	if (device_add(&s->dev))
 		return PMOF_SC_NO_MEMORY;
 	s->in_sysfs = true;
 	return 0;
+}
+
+/* The whole of it, behind the proof of who asks.  Returns 0 with *r filled, or PMOF_SC_*. */
+static int enter(struct pmof_session *s, const struct pmof_login *l, const struct pmof_key *key,
+		 struct pmof_login_reply *r)
+{
+	int status = find_and_enter(s, l);
+
+	if (status)
+		return status;
+	status = prepare(s, key, r);
+	if (!status)
+		return 0;
+	mutex_lock(&pmof_sessions_mutex);
+	pmof_session_leave_ns(s);
+	s->refused = true;	/* a second try ends the session */
+	mutex_unlock(&pmof_sessions_mutex);
+	return status;
 }
 
 /*
@@ -220,20 +248,16 @@ static int prepare(struct pmof_session *s)
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r)
 {
-	int status = find_and_enter(s, l);
+	struct pmof_key key;
+	int status;
 
+	status = pmof_rights_prove(s, l, &key);
+	if (!status)
+		status = enter(s, l, &key, r);
+	memzero_explicit(&key, sizeof(key));
 	if (status)
 		return status;
-	status = prepare(s);
-	if (status) {
-		mutex_lock(&pmof_sessions_mutex);
-		pmof_session_leave_ns(s);
-		s->refused = true;	/* a second try ends the session */
-		mutex_unlock(&pmof_sessions_mutex);
-		return status;
-	}
-	grant(s, l);
-	fill_reply(s, r);
+	grant(s);
 	pr_debug("session%d of %s (%pISpc): logged in to %s%s\n", s->number, s->client_id,
 		 &s->peer, pmof_ns_name(s->ns), s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");
 	return 0;
