@@ -351,7 +351,7 @@ size_t pmof_put_segments_reply(struct pmof_wire_segments_reply *w, u16 tag, u32 
 		w->segment[i].addr = cpu_to_le64(seg[i].addr);
 		w->segment[i].length = cpu_to_le64(seg[i].length);
 		w->segment[i].rkey = cpu_to_le32(seg[i].rkey);
-		w->segment[i].reserved = 0;
+		w->segment[i].bad_sectors = cpu_to_le32(seg[i].bad_sectors);
 	}
 	return len;
 }
@@ -381,6 +381,7 @@ void pmof_get_segment(const void *buf, u32 i, struct pmof_segment_desc *out)
 	out->addr = le64_to_cpu(w->segment[i].addr);
 	out->length = le64_to_cpu(w->segment[i].length);
 	out->rkey = le32_to_cpu(w->segment[i].rkey);
+	out->bad_sectors = le32_to_cpu(w->segment[i].bad_sectors);
 }
 EXPORT_SYMBOL_GPL(pmof_get_segment);
 
@@ -469,7 +470,8 @@ static const struct {
 	[PMOF_SC_INTERNAL]	= { -EREMOTEIO, "the server failed, see its log" },
 	[PMOF_SC_ACCESS]	= { -EACCES, "this client is not allowed" },
 	[PMOF_SC_STALE]		= { -ESTALE, "the object is not prepared with that generation" },
-	[PMOF_SC_MEDIUM]	= { -EIO, "a bad block" },
+	/* What the block layer knows as a medium error; user space gets EIO. */
+	[PMOF_SC_MEDIUM]	= { -ENODATA, "a bad block" },
 	[PMOF_SC_EXCLUSIVE]	= { -EBUSY, "another client has the namespace for itself" },
 };
 

@@ -41,12 +41,14 @@ enum pmof_wire_opcode {
 	PMOF_MSG_KEEPALIVE	= 0x04,	/* admin: a header, both ways */
 	PMOF_MSG_CHALLENGE	= 0x05,	/* admin, before LOGIN: exchanges nonces */
 	PMOF_MSG_LOGOUT		= 0x06,	/* admin: a header, both ways; the end is meant */
+	PMOF_MSG_GET_PIECES	= 0x07,	/* admin: of a segment with bad pages */
 	PMOF_MSG_PERSIST	= 0x10,	/* I/O: write ranges back */
 	PMOF_MSG_PUT		= 0x11,	/* I/O: data inline, durable or committed */
 	PMOF_MSG_COMMIT		= 0x12,	/* I/O: write a range back, then set PF and VF */
 	PMOF_MSG_PREPARE	= 0x13,	/* I/O: new generations */
 	PMOF_MSG_REVALIDATE	= 0x14,	/* I/O: VF where PF is set */
 	PMOF_MSG_ZERO		= 0x15,	/* I/O: a range of zeros, durable */
+	PMOF_MSG_GET		= 0x16,	/* I/O: data inline in the reply */
 	PMOF_MSG_ANNOUNCE	= 0x40,	/* admin: from the server, unasked, not answered */
 	PMOF_MSG_REPLY		= 0x80,	/* set in the opcode of every reply */
 };
@@ -67,7 +69,7 @@ enum pmof_wire_status {
 	PMOF_SC_INTERNAL	= 11,	/* the server failed; its log says how */
 	PMOF_SC_ACCESS		= 12,	/* not allowed for this client */
 	PMOF_SC_STALE		= 13,	/* not prepared with that generation */
-	PMOF_SC_MEDIUM		= 14,	/* a bad block */
+	PMOF_SC_MEDIUM		= 14,	/* a bad block is in the range */
 	PMOF_SC_EXCLUSIVE	= 15,	/* another client has the namespace for itself */
 	PMOF_SC_MAX
 };
@@ -199,7 +201,7 @@ struct pmof_wire_segment {
 	__le64 addr;		/* what RDMA requests name for its first byte */
 	__le64 length;		/* bytes */
 	__le32 rkey;
-	__le32 reserved;
+	__le32 bad_sectors;	/* not zero: addr and rkey are, and GET_PIECES tells more */
 };
 
 static_assert(sizeof(struct pmof_wire_segment) == 24, "wire layout");
@@ -217,6 +219,40 @@ static_assert(sizeof(struct pmof_wire_segments_reply) == 24, "wire layout");
 	((PMOF_ADMIN_MSG_SIZE - sizeof(struct pmof_wire_segments_reply)) /	\
 	 sizeof(struct pmof_wire_segment))
 
+/*
+ * A segment with bad pages is granted in pieces: what lies between them is
+ * reached by GET and PUT messages only.
+ */
+struct pmof_wire_get_pieces {
+	struct pmof_wire_hdr hdr;
+	__le64 from;		/* offset in the namespace: in this segment, from here on */
+};
+
+static_assert(sizeof(struct pmof_wire_get_pieces) == 24, "wire layout");
+
+struct pmof_wire_piece {
+	__le64 offset;		/* in the namespace */
+	__le64 length;
+	__le64 addr;		/* what RDMA requests name for its first byte */
+	__le32 rkey;
+	__le32 reserved;
+};
+
+static_assert(sizeof(struct pmof_wire_piece) == 32, "wire layout");
+
+struct pmof_wire_pieces_reply {
+	struct pmof_wire_hdr hdr;
+	__le64 next;		/* where to go on; the segment's end when there is no more */
+	__le32 count;		/* may be zero */
+	__le32 reserved;
+	struct pmof_wire_piece piece[];	/* ascending, apart */
+};
+
+static_assert(sizeof(struct pmof_wire_pieces_reply) == 32, "wire layout");
+
+#define PMOF_PIECES_PER_REPLY						\
+	((PMOF_ADMIN_MSG_SIZE - sizeof(struct pmof_wire_pieces_reply)) /	\
+	 sizeof(struct pmof_wire_piece))
 /* Why the server speaks unasked.  Behind each of them it ends the queues. */
 enum pmof_announce {
 	PMOF_ANNOUNCE_NAMESPACE_GONE	= 1,	/* disabled, or no longer on this port */
@@ -324,6 +360,21 @@ struct pmof_wire_zero {
 
 static_assert(sizeof(struct pmof_wire_zero) == 32, "wire layout");
 
+struct pmof_wire_get {
+	struct pmof_wire_hdr hdr;
+	__le64 offset;
+	__le64 length;		/* 1..PMOF_MAX_GET */
+};
+
+static_assert(sizeof(struct pmof_wire_get) == 32, "wire layout");
+
+struct pmof_wire_get_reply {
+	struct pmof_wire_hdr hdr;
+	__u8 data[];		/* as many as asked for */
+};
+
+#define PMOF_MAX_GET		1024	/* bytes of one GET */
+
 #define PMOF_MAX_OBJECTS	128	/* of one PREPARE or REVALIDATE */
 
 /* PREPARE and REVALIDATE. */
@@ -347,6 +398,9 @@ struct pmof_wire_objects_reply {
 
 #define PMOF_IO_REPLY_SIZE						\
 	(sizeof(struct pmof_wire_objects_reply) + PMOF_MAX_OBJECTS * sizeof(__le64))
+
+static_assert(sizeof(struct pmof_wire_get_reply) + PMOF_MAX_GET <= PMOF_IO_REPLY_SIZE,
+	      "a GET's reply fits");
 
 /* Host-order forms, filled only with checked values. */
 struct pmof_connect {
@@ -393,6 +447,14 @@ struct pmof_segment_desc {
 	u64 addr;
 	u64 length;
 	u32 rkey;
+	u32 bad_sectors;	/* not zero: in pieces */
+};
+
+struct pmof_piece {
+	u64 offset;
+	u64 length;
+	u64 addr;
+	u32 rkey;
 };
 
 /*
@@ -429,6 +491,13 @@ size_t pmof_put_segments_reply(struct pmof_wire_segments_reply *w, u16 tag, u32 
 int pmof_get_segments_reply(const void *buf, size_t len, u32 first, u32 asked, u32 *count);
 void pmof_get_segment(const void *buf, u32 i, struct pmof_segment_desc *out);
 
+size_t pmof_put_get_pieces(struct pmof_wire_get_pieces *w, u16 tag, u64 from);
+int pmof_get_get_pieces(const void *buf, size_t len, u64 ns_size, u64 *from);
+size_t pmof_put_pieces_reply(struct pmof_wire_pieces_reply *w, u16 tag, u64 next,
+			     const struct pmof_piece *piece, u32 count);
+int pmof_get_pieces_reply(const void *buf, size_t len, u64 from, u64 end, u64 *next, u32 *count);
+void pmof_get_piece(const void *buf, u32 i, struct pmof_piece *out);
+
 size_t pmof_put_stats_reply(struct pmof_wire_stats_reply *w, u16 tag,
 			    const u64 value[PMOF_SRV_STAT_MAX]);
 int pmof_get_stats_reply(const void *buf, size_t len, u64 value[PMOF_SRV_STAT_MAX]);
@@ -457,6 +526,10 @@ size_t pmof_put_commit(struct pmof_wire_commit *w, u16 tag, const struct pmof_pu
 int pmof_get_commit(const void *buf, size_t len, u64 ns_size, struct pmof_put *out);
 size_t pmof_put_zero(struct pmof_wire_zero *w, u16 tag, const struct pmof_range *range);
 int pmof_get_zero(const void *buf, size_t len, u64 ns_size, struct pmof_range *out);
+size_t pmof_put_get(struct pmof_wire_get *w, u16 tag, const struct pmof_range *range);
+int pmof_get_get(const void *buf, size_t len, u64 ns_size, struct pmof_range *out);
+size_t pmof_put_get_reply(struct pmof_wire_get_reply *w, u16 tag, u32 length);
+int pmof_get_get_reply(const void *buf, size_t len, u32 asked);
 size_t pmof_put_objects(struct pmof_wire_objects *w, u8 opcode, u16 tag, const u64 *trailer,
 			u32 count);
 int pmof_get_objects(const void *buf, size_t len, u64 ns_size, u64 trailer[PMOF_MAX_OBJECTS],

@@ -62,6 +62,12 @@ static const struct pmof_range zero = { NS_SIZE - 4099, 4097 };
 static const u64 trailers[3] = { 8, 4096, NS_SIZE - 8 };
 static const u64 generations[3] = { 1, 0xffffffffffffULL, 77 };
 
+static const struct pmof_piece pieces[3] = {
+	{ .offset = 2 << 20, .length = 4096, .addr = 2 << 20, .rkey = 0x1234 },
+	{ .offset = (2 << 20) + 8192, .length = 4096, .addr = 0, .rkey = 0xfffffffe },
+	{ .offset = (2 << 20) + 12288, .length = 8192, .addr = 1ULL << 63, .rkey = 0 },
+};
+
 /* --- one description per message: how to build a good one, how to read it - */
 
 struct message {
@@ -318,6 +324,56 @@ static int decode_revalidate_reply(const void *buf, size_t len)
 	return pmof_get_objects_reply(buf, len, PMOF_MSG_REVALIDATE, 3, out);
 }
 
+static size_t build_get_pieces(void *buf)
+{
+	return pmof_put_get_pieces(buf, 1, NS_SIZE - 1);
+}
+
+static int decode_get_pieces(const void *buf, size_t len)
+{
+	u64 from;
+	int rc = pmof_get_request_hdr(buf, len);
+
+	return rc ? rc : pmof_get_get_pieces(buf, len, NS_SIZE, &from);
+}
+
+static size_t build_pieces_reply(void *buf)
+{
+	return pmof_put_pieces_reply(buf, 1, 4 << 20, pieces, 3);
+}
+
+static int decode_pieces_reply(const void *buf, size_t len)
+{
+	u64 next;
+	u32 count;
+
+	return pmof_get_pieces_reply(buf, len, 2 << 20, 4 << 20, &next, &count);
+}
+
+static size_t build_get(void *buf)
+{
+	return pmof_put_get(buf, 1, &ranges[2]);
+}
+
+static int decode_get(const void *buf, size_t len)
+{
+	struct pmof_range out;
+	int rc = pmof_get_request_hdr(buf, len);
+
+	return rc ? rc : pmof_get_get(buf, len, NS_SIZE, &out);
+}
+
+static size_t build_get_reply(void *buf)
+{
+	memset((char *)buf + sizeof(struct pmof_wire_get_reply), 0xda, 100);
+	return pmof_put_get_reply(buf, 1, 100);
+}
+
+static int decode_get_reply(const void *buf, size_t len)
+{
+	return pmof_get_get_reply(buf, len, 100);
+}
+
 static const struct message messages[] = {
 	{ "connect", build_connect, decode_connect, true },
 	{ "connect with a MAC", build_connect_mac, decode_connect, true },
@@ -339,6 +395,10 @@ static const struct message messages[] = {
 	{ "revalidate", build_revalidate, decode_objects, false },
 	{ "prepare reply", build_prepare_reply, decode_prepare_reply, false },
 	{ "revalidate reply", build_revalidate_reply, decode_revalidate_reply, false },
+	{ "get_pieces", build_get_pieces, decode_get_pieces, false },
+	{ "pieces reply", build_pieces_reply, decode_pieces_reply, false },
+	{ "get", build_get, decode_get, false },
+	{ "get reply", build_get_reply, decode_get_reply, false },
 };
 
 /* Decodes exactly @len bytes, from a block with nothing behind it. */

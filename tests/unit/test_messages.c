@@ -538,4 +538,114 @@ TEST(zero_limits)
 	EXPECT_EQ(PMOF_SC_RANGE, zero_with(U64_MAX - 1, 4096));
 }
 
+/* --- GET_PIECES, GET ------------------------------------------------------- */
+
+TEST(pieces_round_trip)
+{
+	char buf[PMOF_ADMIN_MSG_SIZE];
+	struct pmof_piece out;
+	u32 count, i;
+	u64 next;
+
+	ASSERT_EQ(0, pmof_get_pieces_reply(buf, build_pieces_reply(buf), 2 << 20, 4 << 20, &next,
+					   &count));
+	EXPECT_EQ(4 << 20, next);
+	ASSERT_EQ(3, count);
+	for (i = 0; i < count; i++) {
+		pmof_get_piece(buf, i, &out);
+		EXPECT_EQ(pieces[i].offset, out.offset);
+		EXPECT_EQ(pieces[i].length, out.length);
+		EXPECT_EQ(pieces[i].addr, out.addr);
+		EXPECT_EQ(pieces[i].rkey, out.rkey);
+	}
+}
+
+static int pieces_of(const struct pmof_piece *piece, u32 nr, u64 next)
+{
+	const struct message m = { .decode = decode_pieces_reply };
+	char buf[PMOF_ADMIN_MSG_SIZE];
+
+	return decode(&m, buf, pmof_put_pieces_reply((void *)buf, 1, next, piece, nr));
+}
+
+TEST(pieces_limits)
+{
+	const u64 base = 2 << 20, end = 4 << 20;
+	struct pmof_piece p[2] = { { .offset = base, .length = 4096 },
+				   { .offset = base + 4096, .length = 4096 } };
+
+	EXPECT_EQ(0, pieces_of(p, 2, end));
+	EXPECT_EQ(0, pieces_of(p, 0, end));
+	EXPECT_EQ(0, pieces_of(p, 2, base + 8192));
+	/* It must move on, and stay in the segment. */
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 0, base));
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 0, base - 1));
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end + 1));
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, base + 8191));
+	/* Ascending and apart. */
+	p[1].offset = base + 4095;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+	p[1].offset = base - 4096;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+	p[1].offset = base + 4096;
+	p[0].offset = base - 1;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+	p[0].offset = base;
+	p[0].length = 0;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+	p[0].length = 4096;
+	p[1].length = U64_MAX;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+}
+
+TEST(get_pieces_limits)
+{
+	struct pmof_wire_get_pieces w;
+	u64 from;
+	size_t len;
+
+	len = pmof_put_get_pieces(&w, 1, NS_SIZE - 1);
+	EXPECT_EQ(0, pmof_get_get_pieces(&w, len, NS_SIZE, &from));
+	EXPECT_EQ(NS_SIZE - 1, from);
+	pmof_put_get_pieces(&w, 1, NS_SIZE);
+	EXPECT_EQ(PMOF_SC_RANGE, pmof_get_get_pieces(&w, len, NS_SIZE, &from));
+	pmof_put_get_pieces(&w, 1, U64_MAX);
+	EXPECT_EQ(PMOF_SC_RANGE, pmof_get_get_pieces(&w, len, NS_SIZE, &from));
+}
+
+TEST(get_limits)
+{
+	static const struct { u64 offset, length; int status; } cases[] = {
+		{ 0, 1, 0 }, { 0, PMOF_MAX_GET, 0 }, { NS_SIZE - 1, 1, 0 },
+		{ NS_SIZE - PMOF_MAX_GET, PMOF_MAX_GET, 0 },
+		{ 0, 0, PMOF_SC_INVALID }, { 0, PMOF_MAX_GET + 1, PMOF_SC_INVALID },
+		{ 0, U64_MAX, PMOF_SC_INVALID }, { NS_SIZE, 1, PMOF_SC_RANGE },
+		{ NS_SIZE - 1, 2, PMOF_SC_RANGE }, { U64_MAX, 2, PMOF_SC_RANGE },
+	};
+	struct pmof_range range, out;
+	struct pmof_wire_get w;
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		range = (struct pmof_range){ cases[i].offset, cases[i].length };
+		len = pmof_put_get(&w, 1, &range);
+		EXPECT_EQ(cases[i].status, pmof_get_get(&w, len, NS_SIZE, &out))
+			TH_LOG("case %zu", i);
+	}
+}
+
+/* It is no shorter and no longer than what was asked for. */
+TEST(get_reply_length)
+{
+	char buf[PMOF_IO_REPLY_SIZE] = { 0 };
+	size_t len = build_get_reply(buf);
+
+	EXPECT_EQ(0, pmof_get_get_reply(buf, len, 100));
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_get_reply(buf, len, 99));
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_get_reply(buf, len, 101));
+	pmof_put_hdr((void *)buf, PMOF_MSG_GET | PMOF_MSG_REPLY, 1, sizeof(struct pmof_wire_hdr),
+		     PMOF_SC_MEDIUM);
+	EXPECT_EQ(PMOF_SC_MEDIUM, pmof_get_get_reply(buf, sizeof(struct pmof_wire_hdr), 100));
+}
+
 TEST_HARNESS_MAIN
