@@ -72,6 +72,12 @@ static void build_options(struct options *o, const struct pmof_connect_args *arg
 		add(o, ",block_size=%u", args->block_size);
 	if (args->poll_queues)
 		add(o, ",poll_queues=%u", args->poll_queues);
+	if (args->key)
+		add_text(o, "key", args->key);
+	if (args->exclusive)
+		add(o, ",exclusive=1");
+	if (args->takeover)
+		add(o, ",takeover=1");
 }
 
 static int parse_answer(const char *text, int *instance)
@@ -122,6 +128,8 @@ int pmof_connect(const struct pmof_connect_args *args, int *instance)
 	if (fd < 0)
 		return -errno;
 	ret = ask(fd, &o, instance);
+	/* There may be a key in it. */
+	explicit_bzero(&o, sizeof(o));
 	close(fd);
 	return ret;
 }

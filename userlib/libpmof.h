@@ -363,6 +363,9 @@ static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uin
  *	or with FUA; else each is when it completes
  * @block_size: bytes of its logical blocks: 512 or 4096; 0: 512
  * @poll_queues: I/O queues for its polled requests, besides @queues
+ * @key: proves that this is the client @id: 32 to 128 hexadecimal digits; NULL: none
+ * @exclusive: nobody else shall write; -EBUSY if somebody does
+ * @takeover: end the sessions that stand in the way of that
  *
  * Zero the structure first: what is zero has its default.
  */
@@ -380,6 +383,9 @@ struct pmof_connect_args {
 	bool writeback;
 	unsigned int block_size;
 	unsigned int poll_queues;
+	const char *key;
+	bool exclusive;
+	bool takeover;
 };
 
 /**
