@@ -22,7 +22,7 @@ UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
 UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
 	kmod/common/auth.c kmod/common/range.c kmod/common/pieces.c kmod/common/names.c \
-	kmod/client/options.c kmod/client/method.c kmod/client/auto_table.c \
+	kmod/client/options.c kmod/client/state.c kmod/client/method.c kmod/client/auto_table.c \
 	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
 	tests/hmac.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \

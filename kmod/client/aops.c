@@ -25,6 +25,8 @@ struct cache_io {
 	struct writeback_control *wbc;	/* NULL: reading */
 	pgoff_t first;
 	unsigned int nr;
+	pgoff_t lowest, highest;	/* of all pages that it has had */
+	bool lost;			/* some were lost with the connection */
 };
 
 static struct pmof_conn *mapping_conn(const struct address_space *mapping)
@@ -43,6 +45,7 @@ static void io_begin(struct cache_io *io, struct address_space *mapping,
 	memset(io, 0, sizeof(*io));
 	io->mapping = mapping;
 	io->wbc = wbc;
+	io->lowest = ULONG_MAX;
 	io->req.opcode = wbc ? PMOF_OP_PUT : PMOF_OP_GET;
 	/* Who is killed while it writes back must not lose what others have stored. */
 	io->req.unkillable = wbc;
@@ -90,7 +93,10 @@ static void piece_end(struct address_space *mapping, const struct pmof_range *ra
 	xas_for_each(&xas, folio, last) {
 		if (xas_retry(&xas, folio))
 			continue;
-		if (write)
+		/* It stays locked, or under write-back: io_again(). */
+		if (unlikely(status == -PMOF_LOST))
+			folio_set_checked(folio);
+		else if (write)
 			folio_write_end(folio, status, wbc);
 		else
 			folio_read_end(folio, status);
@@ -111,6 +117,8 @@ static void piece_done(struct pmof_slot *slot, int status)
 	struct pmof_conn *conn = slot->q->conn;
 	struct pmof_req *req = slot->req;
 
+	if (unlikely(status == -PMOF_LOST))
+		WRITE_ONCE(container_of(req, struct cache_io, req)->lost, true);
 	if (!status)
 		account(conn, write, slot->cached.length);
 	piece_end(conn->cache.mapping, &slot->cached, write, status, NULL);
@@ -197,6 +205,7 @@ static void io_issue(struct cache_io *io)
 	rc = piece_start(io, &range);
 	if (rc) {
 		cmpxchg(&io->req.status, 0, rc);
+		io->lost |= rc == -PMOF_LOST;
 		piece_end(io->mapping, &range, io->wbc, rc, io->wbc);
 	}
 }
@@ -227,13 +236,74 @@ static void io_add(struct cache_io *io, struct folio *folio)
 	if (!io->nr)
 		io->first = folio->index;
 	io->nr++;
+	io->lowest = min(io->lowest, folio->index);
+	io->highest = max(io->highest, folio->index);
 }
 
-/* Issues the last piece and waits for all of them, as long as any request is waited for. */
+/*
+ * Takes the next page, from @index on, whose connection was lost: it is locked, or
+ * under write-back, and whoever takes it moves or ends it.  That need not be who
+ * had it before.  NULL: there is none.
+ */
+static struct folio *take_lost(struct cache_io *io, pgoff_t index)
+{
+	XA_STATE(xas, &io->mapping->i_pages, index);
+	struct pmof_cache *c = &mapping_conn(io->mapping)->cache;
+	struct folio *folio;
+
+	mutex_lock(&c->lost_lock);
+	rcu_read_lock();
+	xas_for_each(&xas, folio, io->highest)
+		if (!xas_retry(&xas, folio) && !xa_is_value(folio) && folio_test_checked(folio))
+			break;
+	rcu_read_unlock();
+	if (folio)
+		folio_clear_checked(folio);
+	mutex_unlock(&c->lost_lock);
+	return folio;
+}
+
+/* Pages were lost with the connection: has them moved by another, or fails them. */
+static int io_again(struct cache_io *io)
+{
+	struct pmof_conn *conn = mapping_conn(io->mapping);
+	int rc = pmof_req_again(conn, &io->req);
+	pgoff_t index = io->lowest;
+	struct folio *folio;
+
+	io->lost = false;
+	if (rc == -EAGAIN)
+		pmof_req_begin(&io->req, pmof_req_queue(conn));
+	while ((folio = take_lost(io, index))) {
+		index = folio->index + 1;
+		if (rc == -EAGAIN) {
+			io_add(io, folio);
+		} else {
+			struct pmof_range page = { folio_pos(folio), 1 };
+
+			piece_end(io->mapping, &page, io->wbc, rc, io->wbc);
+		}
+	}
+	return rc;
+}
+
+/*
+ * Issues the last piece and waits for all of them, as long as any request is waited
+ * for.  Pages under write-back stay so until they are durable, or have failed: who
+ * waits for them need not know that the connection was lost [M1].
+ */
 static int io_end(struct cache_io *io)
 {
-	io_issue(io);
-	return pmof_req_wait(&io->req);
+	int rc = -EAGAIN, status = 0, waited;
+
+	while (rc == -EAGAIN) {
+		io_issue(io);
+		waited = pmof_req_wait(&io->req);
+		if (!status && waited != -PMOF_LOST)
+			status = waited;
+		rc = io->lost ? io_again(io) : 0;
+	}
+	return status ?: rc;
 }
 
 static int cache_read_folio(struct file *file, struct folio *folio)

@@ -57,6 +57,7 @@ int pmof_blk_alloc(struct pmof_conn *conn)
 		return -ENOMEM;
 	blk->conn = conn;
 	mutex_init(&blk->claim_lock);
+	mutex_init(&blk->pause_lock);
 	INIT_WORK(&blk->dead, dead_work);
 	conn->blk = blk;
 	return 0;
@@ -131,6 +132,66 @@ static int disk_alloc(struct pmof_blk *blk)
 	return 0;
 }
 
+/*
+ * From the first on a lost connection stops the disk's requests until it is
+ * decided what becomes of them; the second lets them go, to fail if need be.
+ * Requests that come while the disk is not stopped yet are asked for again by the
+ * block layer.
+ */
+static void set_pausable(struct pmof_blk *blk, bool pausable)
+{
+	mutex_lock(&blk->pause_lock);
+	blk->pausable = pausable;
+	if (!pausable && blk->paused) {
+		blk->paused = false;
+		blk_mq_unquiesce_queue(blk->disk->queue);
+	}
+	mutex_unlock(&blk->pause_lock);
+}
+
+/* The connection is lost, and requests are to wait for another. */
+void pmof_blk_pause(struct pmof_conn *conn)
+{
+	struct pmof_blk *blk = conn->blk;
+
+	if (!blk)
+		return;
+	mutex_lock(&blk->pause_lock);
+	/* Who sets @refuse behind this look comes to pmof_blk_resume() after it. */
+	if (blk->pausable && !blk->paused && !READ_ONCE(conn->refuse)) {
+		blk->paused = true;
+		blk_mq_quiesce_queue(blk->disk->queue);
+	}
+	mutex_unlock(&blk->pause_lock);
+}
+
+/* There is another one, or requests are to fail. */
+void pmof_blk_resume(struct pmof_conn *conn)
+{
+	struct pmof_blk *blk = conn->blk;
+
+	if (!blk)
+		return;
+	mutex_lock(&blk->pause_lock);
+	if (blk->paused) {
+		blk->paused = false;
+		blk_mq_unquiesce_queue(blk->disk->queue);
+	}
+	mutex_unlock(&blk->pause_lock);
+}
+
+/*
+ * The server has restarted, and writes may be lost that were not flushed: a file
+ * system must not go on as if nothing had been.  Until the device is made anew.
+ */
+void pmof_blk_stale(struct pmof_conn *conn)
+{
+	if (!conn->blk || !conn->opt.writeback)
+		return;
+	WRITE_ONCE(conn->blk->stale, true);
+	dev_err(&conn->dev, "unflushed writes may be lost, the disk fails all I/O: disconnect and connect again\n");
+}
+
 /* From here on a lost connection marks the disk dead; perhaps it is lost already. */
 static void blk_added(struct pmof_blk *blk)
 {
@@ -141,6 +202,7 @@ static void blk_added(struct pmof_blk *blk)
 	if (conn->state == PMOF_DEAD)
 		queue_work(system_unbound_wq, &blk->dead);
 	spin_unlock_irq(&conn->state_lock);
+	set_pausable(blk, true);
 }
 
 /**
@@ -195,6 +257,7 @@ void pmof_blk_del(struct pmof_conn *conn)
 	blk->added = false;
 	spin_unlock_irq(&conn->state_lock);
 	cancel_work_sync(&blk->dead);
+	set_pausable(blk, false);
 	mutex_lock(&blk->claim_lock);
 	blk->removed = true;
 	mutex_unlock(&blk->claim_lock);

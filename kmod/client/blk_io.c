@@ -116,8 +116,11 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 	/* Not every way to a read-only disk is closed by the block layer. */
 	if (unlikely(op_is_write(req_op(rq)) && conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
 		return BLK_STS_IOERR;
-	if (unlikely(!pmof_post_begin(conn)))
+	if (unlikely(READ_ONCE(conn->blk->stale)))
 		return BLK_STS_IOERR;
+	/* The disk is about to be stopped, or what waits is to fail. */
+	if (unlikely(!pmof_post_begin(conn)))
+		return READ_ONCE(conn->refuse) ? BLK_STS_TRANSPORT : BLK_STS_RESOURCE;
 	trace_pmof_block(conn->instance, q->id, rq->tag, (__force u32)req_op(rq),
 			 blk_rq_pos(rq), blk_rq_bytes(rq));
 	cmd->working = false;
@@ -127,12 +130,30 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 	return status;
 }
 
-/* What was under way when the connection went has another error than what was refused. */
-blk_status_t pmof_blk_status(const struct pmof_conn *conn, int rc)
+/*
+ * A request has ended with @rc.  Whether it goes back to the block layer, which
+ * has it wait while the disk is stopped: all that have been posted may be done a second
+ * time, and the server has drained the first (docs/protocol.md).  Any context.
+ */
+bool pmof_blk_again(struct request *rq, int rc)
 {
-	if (rc == -EIO && READ_ONCE(conn->state) == PMOF_DEAD)
-		return BLK_STS_TRANSPORT;
-	return errno_to_blk_status(rc);
+	struct pmof_queue *q = rq->mq_hctx->driver_data;
+	struct pmof_conn *conn = q->conn;
+
+	if (rc != -PMOF_LOST || READ_ONCE(conn->refuse) || READ_ONCE(conn->blk->stale))
+		return false;
+	pmof_stat_inc(conn->stats, PMOF_STAT_REPLAYS);
+	blk_mq_requeue_request(rq, true);
+	return true;
+}
+
+/* Ends a request, which is no slot's any more. */
+void pmof_blk_end(struct request *rq, int rc)
+{
+	if (pmof_blk_again(rq, rc))
+		return;
+	/* What the connection has lost has another error than what was refused. */
+	blk_mq_end_request(rq, rc == -PMOF_LOST ? BLK_STS_TRANSPORT : errno_to_blk_status(rc));
 }
 
 static void account(const struct pmof_conn *conn, const struct request *rq)
@@ -184,9 +205,9 @@ void pmof_blk_slot_done(struct pmof_slot *slot, int status)
 	struct request *rq = slot->rq;
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 
-	if (req_op(rq) == REQ_OP_WRITE && is_cached(q->conn, rq))
+	if (!status && req_op(rq) == REQ_OP_WRITE && is_cached(q->conn, rq))
 		mark_dirty(q, rq);
-	cmd->status = status ? pmof_blk_status(q->conn, status) : BLK_STS_OK;
+	cmd->status = status;
 	if (!status)
 		account(q->conn, rq);
 	if ((rq->cmd_flags & REQ_POLLED) && in_interrupt())
@@ -198,7 +219,7 @@ static void blk_complete(struct request *rq)
 {
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 
-	blk_mq_end_request(rq, cmd->status);
+	pmof_blk_end(rq, cmd->status);
 }
 
 /*

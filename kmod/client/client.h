@@ -23,6 +23,7 @@
 #include "options.h"
 #include "queue.h"
 #include "range.h"
+#include "state.h"
 #include "stats.h"
 
 #define PMOF_COPY_MAX		2048	/* default of copy_max; measured: docs/interfaces.md */
@@ -55,21 +56,23 @@ enum pmof_client_stat {
 	PMOF_STAT_BLOCK_WRITES,
 	PMOF_STAT_BLOCK_ZEROES,	/* DISCARD and WRITE_ZEROES */
 	PMOF_STAT_BLOCK_FLUSHES,
+	PMOF_STAT_REPLAYS,	/* requests begun again, on another connection */
+	PMOF_STAT_KEEP_ALIVES,	/* answered */
 	PMOF_STAT_ERRORS,
 	PMOF_STAT_MAX
 };
 
 static_assert(PMOF_STAT_MAX <= PMOF_STATS_NR, "counters fit");
 
-enum pmof_state {
-	PMOF_CONNECTING,
-	PMOF_LIVE,
-	PMOF_RECOVERING,	/* its place: nothing enters it yet */
-	PMOF_DEAD,
-	PMOF_NR_STATES
-};
+/*
+ * What a request ends with whose connection was lost before it was through.  No
+ * caller sees it: pmof_req_again(), and for the block device pmof_blk_again(),
+ * turn it into another try or into an error of the contract.
+ */
+#define PMOF_LOST	ENOLINK
 
 struct pmof_blk;
+struct pmof_chain;
 struct pmof_conn;
 struct pmof_persist_ops;
 struct pmof_req;
@@ -161,6 +164,7 @@ struct pmof_cache {
 	struct mutex lock;		/* the next two, and what their last one leaves */
 	unsigned int nr_files;
 	unsigned int nr_writers;
+	struct mutex lost_lock;		/* who takes pages that are marked as lost */
 };
 
 /**
@@ -168,7 +172,8 @@ struct pmof_cache {
  *
  * Lifetime: &dev's reference count; the character device and the registered
  * state hold one each.  RDMA resources (queue pairs, mappings) live from
- * pmof_conn_open() to the teardown work; whoever uses them holds @io_ref.
+ * pmof_conn_attach() to pmof_conn_detach(), any number of times; whoever uses
+ * them holds @io_ref.  Queues and slots, as memory, stay.
  */
 struct pmof_conn {
 	int instance;
@@ -181,15 +186,35 @@ struct pmof_conn {
 	struct sockaddr_storage peer;
 	struct net *net;
 
-	spinlock_t state_lock;		/* state, lost */
+	spinlock_t state_lock;		/* down to @attempt; and time limits in @opt */
 	enum pmof_state state;
-	bool lost;			/* while CONNECTING: a queue broke */
+	bool lost;			/* a queue broke since the connection's last beginning */
+	int refuse;			/* not 0: requests fail with it, at once */
+	int reason;			/* the server has given one: what @refuse will be */
+	u32 announced;			/* enum pmof_announce, or 0 */
+	struct list_head parked;	/* of struct pmof_parked */
+	unsigned long lost_at;		/* jiffies */
+	unsigned int attempt;		/* to get it back */
+	unsigned int reconnects;
+	wait_queue_head_t live_wait;	/* for LIVE, or @refuse */
+	struct delayed_work recover;
+	struct delayed_work fail_io;
+	struct delayed_work loss;
+	struct delayed_work keep_alive;
+	bool heard;			/* something has completed; reset by who waits */
+	struct completion ended;	/* DEAD, and nothing is left to be done */
 	bool published;			/* can be disconnected */
 	bool removed;			/* disconnected by the administrator */
-	struct work_struct teardown;
+	bool ready;			/* what depends on the namespace has been made */
+	bool attached;			/* there may be RDMA resources */
+	bool io_open;			/* @io_ref has been opened */
+	bool restarted;			/* the last login found another generation */
 	struct work_struct remove;
 	struct percpu_ref io_ref;	/* slots under way and admin calls */
 	struct completion io_drained;
+	/* The next two change while nobody holds @io_ref. */
+	u32 session;			/* counts connections: a request is posted on one only */
+	u32 epoch;			/* counts changes of the generation */
 
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
@@ -220,14 +245,39 @@ struct pmof_conn {
 /* conn.c */
 extern struct workqueue_struct *pmof_wq;
 int pmof_conn_create(const struct pmof_options *opt, const char **why);
-void pmof_conn_lost(struct pmof_conn *conn);
 int pmof_conn_remove(struct pmof_conn *conn);
-void pmof_conn_teardown(struct pmof_conn *conn);
-bool pmof_conn_to(struct pmof_conn *conn, enum pmof_state to);
-int pmof_conn_gone_errno(struct pmof_conn *conn);
-const char *pmof_state_name(enum pmof_state state);
+int pmof_conn_attach(struct pmof_conn *conn, const char **why);
+void pmof_conn_detach(struct pmof_conn *conn);
 int pmof_conn_init(void);
 void pmof_conn_exit(void);
+
+/* recover.c */
+/* An operation that nobody waits for, until it can go on. */
+struct pmof_parked {
+	struct list_head entry;
+	struct work_struct work;
+};
+
+void pmof_recover_init(struct pmof_conn *conn);
+void pmof_conn_lost(struct pmof_conn *conn);
+void pmof_conn_give_up(struct pmof_conn *conn);
+void pmof_conn_announced(struct pmof_conn *conn, u32 kind);
+bool pmof_conn_go_live(struct pmof_conn *conn);
+int pmof_conn_wait(struct pmof_conn *conn, bool killable);
+void pmof_conn_park(struct pmof_conn *conn, struct pmof_parked *p);
+void pmof_conn_timeouts(struct pmof_conn *conn, const s32 *fail_io, const s32 *loss);
+
+/* keep_alive.c */
+void pmof_keep_alive_init(struct pmof_conn *conn);
+void pmof_keep_alive_start(struct pmof_conn *conn);
+void pmof_keep_alive_stop(struct pmof_conn *conn);
+
+/* A sign of life of the server. */
+static inline void pmof_conn_hear(struct pmof_conn *conn)
+{
+	if (!READ_ONCE(conn->heard))
+		WRITE_ONCE(conn->heard, true);
+}
 
 /* A reference under which the RDMA resources stay. */
 static inline bool pmof_conn_enter(struct pmof_conn *conn)
@@ -243,11 +293,11 @@ static inline void pmof_conn_leave(struct pmof_conn *conn)
 /* Also an operation with nothing to send fails on a connection that is gone. */
 static inline int pmof_conn_check(struct pmof_conn *conn)
 {
-	return percpu_ref_is_dying(&conn->io_ref) ? pmof_conn_gone_errno(conn) : 0;
+	return READ_ONCE(conn->refuse);
 }
 
 /*
- * Brackets mapping and posting a slot, without sleeping.  The teardown kills
+ * Brackets mapping and posting a slot, without sleeping.  pmof_conn_detach() kills
  * io_ref and then waits for an RCU grace period: whoever got in has posted by
  * the time the queue pairs are drained, and nobody posts after.
  */
@@ -271,12 +321,15 @@ int pmof_cm_connect(struct pmof_cm *cm, u16 queue_id, u16 depth);
 void pmof_cm_destroy(struct pmof_cm *cm);
 
 /* admin.c */
+void pmof_admin_init(struct pmof_admin *a);
 int pmof_admin_open(struct pmof_conn *conn);
 void pmof_admin_abort(struct pmof_admin *a);
 void pmof_admin_close(struct pmof_admin *a);
 int pmof_admin_challenge(struct pmof_conn *conn, const u8 nonce[PMOF_WIRE_NONCE_LEN],
 			 u8 server_nonce[PMOF_WIRE_NONCE_LEN]);
-int pmof_admin_login(struct pmof_conn *conn);
+int pmof_admin_login(struct pmof_conn *conn, struct pmof_login_reply *reply);
+int pmof_admin_keep_alive(struct pmof_conn *conn);
+void pmof_admin_logout(struct pmof_conn *conn);
 int pmof_admin_segments(struct pmof_conn *conn);
 int pmof_admin_stats(struct pmof_conn *conn, u64 value[PMOF_SRV_STAT_MAX]);
 
@@ -334,8 +387,8 @@ extern struct class pmof_char_class;
 extern const struct attribute_group *pmof_conn_groups[];
 
 /* They look into what is above. */
-#include "slot.h"
 #include "request.h"
+#include "slot.h"
 #include "persist.h"
 
 #endif /* PMOF_CLIENT_H */

@@ -88,6 +88,8 @@ void pmof_dirty_mark(struct pmof_conn *conn, u64 offset, u64 length)
 	for (i = offset >> d->shift; i <= last; i++)
 		if (!test_bit(i, d->marked))
 			set_bit(i, d->marked);
+	/* Pairs with pmof_dirty_drop()'s caller: see mark_dirty() in request.c. */
+	smp_mb();
 }
 
 /* The bits of word @w that lie in [first, last]. */
@@ -150,6 +152,26 @@ bool pmof_dirty_next(struct pmof_conn *conn, u64 most, struct pmof_range *run)
 	run->offset = (u64)first << d->shift;
 	run->length = min_t(u64, (u64)end << d->shift, conn->login.ns_size) - run->offset;
 	return true;
+}
+
+/*
+ * Forgets all marks: what they stand for may be lost.  Waits for who has taken
+ * some, which a lost connection makes give them back.  Return: whether there were any.
+ */
+bool pmof_dirty_drop(struct pmof_conn *conn)
+{
+	struct pmof_dirty *d = &conn->dirty;
+	bool any = false;
+	unsigned long w;
+
+	if (!d->marked)
+		return false;
+	mutex_lock(&d->lock);
+	for (w = 0; w < BITS_TO_LONGS(d->nr); w++)
+		if (READ_ONCE(d->marked[w]))
+			any |= !!xchg(&d->marked[w], 0);
+	mutex_unlock(&d->lock);
+	return any;
 }
 
 /* Ends what pmof_dirty_take() has begun.  @rc: not 0: it is all still dirty. */

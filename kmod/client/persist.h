@@ -52,6 +52,7 @@ extern const struct pmof_persist_ops pmof_persist_rpc;
 extern const struct pmof_persist_ops pmof_persist_flush;
 
 /* persist.c */
+u32 pmof_persist_usable(const struct pmof_conn *conn, const struct pmof_login_reply *login);
 const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn);
 const struct pmof_persist_ops *pmof_persist_ops(unsigned int method);
 const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn);
@@ -109,6 +110,7 @@ bool pmof_dirty_worth(const struct pmof_conn *conn, u64 length);
 void pmof_dirty_mark(struct pmof_conn *conn, u64 offset, u64 length);
 int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range);
 bool pmof_dirty_next(struct pmof_conn *conn, u64 most, struct pmof_range *run);
+bool pmof_dirty_drop(struct pmof_conn *conn);
 void pmof_dirty_end(struct pmof_conn *conn, int rc);
 
 /* persist_read.c */

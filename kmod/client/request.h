@@ -27,9 +27,11 @@ struct pmof_req {
 	u64 compare;
 	u64 operand;
 	struct iov_iter iter;		/* of a put or get; moves on as that succeeds */
+	struct iov_iter from;		/* where it began, for another try */
 	bool has_iter;			/* the issuer's; else pmof_req_check() takes @addr */
 	bool nowait;			/* -EAGAIN where it would sleep before the first post */
 	bool hipri;			/* its waiter spins until it is done */
+	struct file *file;		/* of a PERSIST: who hears of what was lost; or NULL */
 	/* Not NULL: nobody waits; this is called, in any context, when all is done. */
 	void (*end)(struct pmof_req *req);
 	u64 old;			/* out: word, or generation */
@@ -43,6 +45,9 @@ struct pmof_req {
 	bool pipelined;			/* others are issued before it is waited for */
 	bool posted;			/* at least one slot since the last wait */
 	bool unkillable;		/* no signal ends its waiting for a slot */
+	bool sent;			/* something of it was posted, on whatever connection */
+	u32 session;			/* conn->session when it was begun */
+	u32 epoch;			/* conn->epoch then */
 	int status;			/* first error of a slot */
 	atomic_t pending;		/* slots under way, and 1 of the issuer */
 	struct completion done;
@@ -51,6 +56,8 @@ struct pmof_req {
 };
 
 /* request.c */
+bool pmof_req_is_atomic(const struct pmof_req *req);
+bool pmof_req_writes(const struct pmof_req *req);
 int pmof_req_check(struct pmof_conn *conn, struct pmof_req *req);
 void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q);
 u64 pmof_req_bytes(const struct pmof_req *req);
@@ -68,6 +75,11 @@ int pmof_req_start(struct pmof_conn *conn, struct pmof_req *req);
 int pmof_req_end(struct pmof_req *req, bool dirty);
 struct pmof_queue *pmof_req_queue(struct pmof_conn *conn);
 fmode_t pmof_req_mode(const struct pmof_req *req);
+
+/* replay.c */
+int pmof_req_allowed(const struct pmof_conn *conn, const struct pmof_req *req);
+int pmof_req_reissue(struct pmof_conn *conn, const struct pmof_req *req);
+int pmof_req_again(struct pmof_conn *conn, struct pmof_req *req);
 
 /* submit.c */
 void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, unsigned int nr);
@@ -90,7 +102,10 @@ void pmof_window_end(struct pmof_req *req);
 /* An operation that nobody waits for, with its owner. */
 struct pmof_async {
 	struct pmof_req req;
+	struct mm_struct *mm;		/* where its memory is, if that is user space's */
+	struct pmof_parked parked;
 	struct work_struct work;
+	int result;			/* if it has run in the work */
 	union {
 		struct kiocb *iocb;
 		struct io_uring_cmd *cmd;
@@ -98,10 +113,14 @@ struct pmof_async {
 };
 
 /* async.c */
+extern struct workqueue_struct *pmof_async_wq;
 int pmof_async_init(void);
 void pmof_async_exit(void);
 struct pmof_async *pmof_async_alloc(const struct pmof_req *op);
 void pmof_async_free(struct pmof_async *a);
+void pmof_async_again(struct pmof_async *a, work_func_t fn);
+int pmof_async_run(struct pmof_async *a, struct mm_struct **mm);
+void pmof_async_put_mm(struct mm_struct *mm);
 int pmof_async_start(struct pmof_conn *conn, struct pmof_async *a,
 		     void (*end)(struct pmof_req *req));
 ssize_t pmof_async_rw(struct kiocb *iocb, const struct pmof_req *op);

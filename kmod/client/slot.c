@@ -77,6 +77,25 @@ int pmof_slot_alloc_all(struct pmof_queue *q)
 	return 0;
 }
 
+/* Gives the buffers, after pmof_slot_unmap_all(), to the device that there is now. */
+int pmof_slot_map_all(struct pmof_queue *q)
+{
+	struct ib_device *dev = q->conn->ibdev;
+	int rc = 0;
+	u16 i;
+
+	for (i = 0; i < q->depth && !rc; i++) {
+		struct pmof_slot *slot = &q->slots[i];
+
+		rc = pmof_buf_map(&slot->msg, dev);
+		if (!rc && slot->bounce.data)
+			rc = pmof_buf_map(&slot->bounce, dev);
+		if (!rc && slot->trailers.data)
+			rc = pmof_buf_map(&slot->trailers, dev);
+	}
+	return rc;
+}
+
 void pmof_slot_unmap_all(struct pmof_queue *q)
 {
 	u16 i;
@@ -315,7 +334,7 @@ void pmof_slot_event(struct pmof_slot *slot)
 
 static void slot_fail(struct pmof_slot *slot, struct ib_wc *wc)
 {
-	slot->status = -EIO;
+	slot->status = -PMOF_LOST;
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_ERRORS);
 	pmof_conn_lost(slot->q->conn);
@@ -326,7 +345,9 @@ static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct pmof_slot *slot = container_of(wc->wr_cqe, struct pmof_slot, cqe);
 
 	pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_COMPLETIONS);
-	if (wc->status != IB_WC_SUCCESS)
+	if (wc->status == IB_WC_SUCCESS)
+		pmof_conn_hear(slot->q->conn);
+	else
 		slot_fail(slot, wc);
 	pmof_slot_event(slot);
 }
@@ -383,8 +404,10 @@ static void post_failed(struct pmof_slot *slot, bool nothing_posted)
 {
 	struct pmof_conn *conn = slot->q->conn;
 
-	slot->status = -EIO;
+	slot->status = -PMOF_LOST;
 	pmof_stat_inc(conn->stats, PMOF_STAT_ERRORS);
+	/* First: who hears of the failure waits for what comes after it. */
+	pmof_conn_lost(conn);
 	if (!nothing_posted) {
 		/* Neither completion nor reply; what was posted ends in the drain. */
 		atomic_set(&slot->pending, 1);
@@ -395,7 +418,6 @@ static void post_failed(struct pmof_slot *slot, bool nothing_posted)
 			pmof_slot_event(slot);
 		pmof_slot_event(slot);
 	}
-	pmof_conn_lost(conn);
 }
 
 /**

@@ -76,6 +76,7 @@ struct pmof_slot {
 
 /* slot.c */
 int pmof_slot_alloc_all(struct pmof_queue *q);
+int pmof_slot_map_all(struct pmof_queue *q);
 void pmof_slot_unmap_all(struct pmof_queue *q);
 void pmof_slot_free_all(struct pmof_queue *q);
 struct pmof_slot *pmof_slot_get(struct pmof_queue *q, struct pmof_req *req);
@@ -105,7 +106,8 @@ void pmof_message_rx(struct pmof_rx *rx, u32 len);
 
 /*
  * pmof_post_begin() for a slot from pmof_slot_get(), which may be an ERR_PTR().
- * False: the slot has been put, and *@rc says why.
+ * False: the slot has been put, and *@rc says why.  A request lives on one
+ * connection: what it has begun on one that is lost it begins again, as a whole.
  */
 static inline bool pmof_slot_begin(struct pmof_slot *slot, int *rc)
 {
@@ -113,9 +115,13 @@ static inline bool pmof_slot_begin(struct pmof_slot *slot, int *rc)
 		*rc = PTR_ERR(slot);
 		return false;
 	}
-	if (pmof_post_begin(slot->q->conn))
-		return true;
-	*rc = pmof_conn_gone_errno(slot->q->conn);
+	if (pmof_post_begin(slot->q->conn)) {
+		if (slot->req->session == slot->q->conn->session)
+			return true;
+		pmof_conn_leave(slot->q->conn);
+		pmof_post_end();
+	}
+	*rc = -PMOF_LOST;
 	pmof_slot_put(slot);
 	return false;
 }

@@ -80,24 +80,46 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	s->methods = methods_of(s);
 }
 
-/* Its MRs must be gone.  The last use of the namespace: a disable may go on. */
+/* Its MRs must be gone: another device's sessions may have atomics. */
+void pmof_session_leave_atomics(struct pmof_session *s)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (s->atomics && !--s->ns->nr_atomic)
+		s->ns->atomic_dev = NULL;
+	s->atomics = false;
+}
+
+/* The same.  The last use of the namespace: a disable may go on. */
 void pmof_session_leave_ns(struct pmof_session *s)
 {
-	struct pmof_ns *ns = s->ns;
-
-	lockdep_assert_held(&pmof_sessions_mutex);
-	if (s->atomics && !--ns->nr_atomic)
-		ns->atomic_dev = NULL;
-	s->atomics = false;
 	pmof_rights_drop(s);
-	ns->nr_sessions--;
+	pmof_session_leave_atomics(s);
+	s->ns->nr_sessions--;
 	s->ns = NULL;
+}
+
+/*
+ * [V2] @old has no queue pair any more, and its client is back: with the ID of
+ * the session that it wants to resume, if that is still there.
+ */
+static void supersede(struct pmof_session *s, struct pmof_session *old, const struct pmof_login *l)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	old->superseded = true;
+	if (old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id &&
+	    pmof_rights_check_resume(s, old, l)) {
+		swap(s->id, old->id);
+		s->resumed = true;
+	}
+	/* What it had is the new one's to take. */
+	pmof_rights_drop(old);
+	pmof_session_end(old);
 }
 
 /*
  * One step of finding the namespace: returns 0 once the session is in it, a
  * PMOF_SC_* code, or -EAGAIN with an older session of the same connection in
- * *old, referenced, which must be gone first.
+ * *old, referenced, which must be drained first.
  */
 static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 		     struct pmof_session **old)
@@ -114,9 +136,12 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 	status = pmof_rights_check(s, ns, l);
 	if (status)
 		return status;
-	*old = pmof_session_find_instance(s, ns, l);
-	if (*old)
-		return -EAGAIN;
+	while ((*old = pmof_session_find_instance(s, ns, l))) {
+		if (!completion_done(&(*old)->drained))
+			return -EAGAIN;
+		supersede(s, *old, l);
+		put_device(&(*old)->dev);
+	}
 	status = pmof_rights_take(s, ns, l, old);
 	if (status)
 		return status;
@@ -125,14 +150,14 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 }
 
 /*
- * Waits for the end of @old, and puts it, unless @s is ended meanwhile.  There
+ * Waits until @old is drained, and puts it, unless @s is ended meanwhile.  There
  * is no circle: who is waited for is in a namespace already, so its own login
  * waits for nobody.
  */
-static void end_and_wait(struct pmof_session *s, struct pmof_session *old)
+static void drain_and_wait(struct pmof_session *s, struct pmof_session *old)
 {
-	pmof_session_end(old);
-	while (!wait_for_completion_timeout(&old->gone, HZ / 10))
+	pmof_session_lost(old);
+	while (!wait_for_completion_timeout(&old->drained, HZ / 10))
 		if (pmof_session_ending(s))
 			break;
 	put_device(&old->dev);
@@ -149,7 +174,7 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 		mutex_unlock(&pmof_sessions_mutex);
 		if (status != -EAGAIN)
 			return status;
-		end_and_wait(s, old);
+		drain_and_wait(s, old);
 	}
 }
 
@@ -179,17 +204,20 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		r->flags |= PMOF_LOGIN_R_DURABLE;
 	if (s->placed.how == PMOF_PLACED_ASSERTED)
 		r->flags |= PMOF_LOGIN_R_ASSERTED;
+	if (s->resumed)
+		r->flags |= PMOF_LOGIN_R_RESUMED;
 }
 
-static void grant(struct pmof_session *s)
+static void grant(struct pmof_session *s, const struct pmof_login *l)
 {
 	mutex_lock(&pmof_sessions_mutex);
-	if (s->state == PMOF_SESSION_OPEN)
+	if (s->state == PMOF_SESSION_OPEN) {
 		s->state = PMOF_SESSION_LIVE;
+		pmof_session_watch(s, l);
+	}
 	mutex_unlock(&pmof_sessions_mutex);
 	/* Pairs with the rpc table's acquire: now its messages are served. */
 	smp_store_release(&s->rights, s->granted);
-	cancel_delayed_work(&s->login_timeout);
 }
 
 /*
@@ -257,8 +285,17 @@ int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 	memzero_explicit(&key, sizeof(key));
 	if (status)
 		return status;
-	grant(s);
-	pr_debug("session%d of %s (%pISpc): logged in to %s%s\n", s->number, s->client_id,
-		 &s->peer, pmof_ns_name(s->ns), s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");
+	grant(s, l);
+	pr_debug("session%d of %s (%pISpc): %s %s%s\n", s->number, s->client_id, &s->peer,
+		 s->resumed ? "resumed on" : "logged in to", pmof_ns_name(s->ns),
+		 s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");
 	return 0;
+}
+
+/* The client leaves on purpose: nothing of the session is kept. */
+void pmof_session_logout(struct pmof_session *s)
+{
+	mutex_lock(&pmof_sessions_mutex);
+	s->loss_timeout = 0;
+	mutex_unlock(&pmof_sessions_mutex);
 }

@@ -74,6 +74,14 @@ static ssize_t exclusive_show(struct device *dev, struct device_attribute *attr,
 	return sysfs_emit(buf, "%d\n", to_session(dev)->exclusive);
 }
 static DEVICE_ATTR_RO(exclusive);
+/* Its client may come back to it. */
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	bool detached = READ_ONCE(to_session(dev)->state) == PMOF_SESSION_DETACHED;
+
+	return sysfs_emit(buf, "%s\n", detached ? "detached" : "live");
+}
+static DEVICE_ATTR_RO(state);
 
 static struct attribute *session_attrs[] = {
 	&dev_attr_client_id.attr,
@@ -85,6 +93,7 @@ static struct attribute *session_attrs[] = {
 	&dev_attr_peer.attr,
 	&dev_attr_placement.attr,
 	&dev_attr_queues.attr,
+	&dev_attr_state.attr,
 	NULL,
 };
 
