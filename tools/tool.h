@@ -38,6 +38,11 @@ int cmd_server_unexport(int argc, char **argv);
 int cmd_server_listen(int argc, char **argv);
 int cmd_server_unlisten(int argc, char **argv);
 int cmd_server_list(int argc, char **argv);
+int cmd_server_client(int argc, char **argv);
+int cmd_server_client_add(int argc, char **argv);
+int cmd_server_client_remove(int argc, char **argv);
+int cmd_server_allow(int argc, char **argv);
+int cmd_server_disallow(int argc, char **argv);
 int cmd_connect(int argc, char **argv);
 int cmd_disconnect(int argc, char **argv);
 int cmd_list(int argc, char **argv);
@@ -100,6 +105,16 @@ const char *arg_name(struct argp_state *state, const char *what, const char *s, 
 /* The option --json alone, and a parser of it and no argument; its input is a bool. */
 extern const struct argp_option json_options[];
 error_t parse_json_only(int key, char *arg, struct argp_state *state);
+
+/* --- key.c ----------------------------------------------------------------- */
+
+#define KEY_TEXT_MAX	130	/* hexadecimal digits, a newline, a NUL */
+
+/* Reads a key's file, which must be its owner's alone; complains. */
+int key_read(const char *path, char text[KEY_TEXT_MAX]);
+
+/* Makes a new file, mode 0600, with a random key; complains. */
+int key_generate(const char *path, char text[KEY_TEXT_MAX]);
 
 /* --- klog.c ---------------------------------------------------------------- */
 

@@ -250,7 +250,7 @@ static void login_fill(struct pmof_conn *conn, struct pmof_login *l)
 	l->flags = (conn->opt.read_only ? PMOF_LOGIN_F_READ_ONLY : 0) |
 		   (conn->opt.exclusive ? PMOF_LOGIN_F_EXCLUSIVE : 0);
 	/* Only when it is asked for: two that take it from each other would never end. */
-	if (conn->opt.takeover && READ_ONCE(conn->state) == PMOF_CONNECTING)
+	if (conn->opt.takeover && !conn->ready)
 		l->flags |= PMOF_LOGIN_F_TAKEOVER;
 }
 

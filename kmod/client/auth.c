@@ -33,9 +33,7 @@ int pmof_auth_sign_login(struct pmof_conn *conn, struct pmof_login *l)
 
 	if (!conn->opt.key.len)
 		return 0;
-	if (!auth->has_session_key)
-		l->resume_id = 0;
-	if (l->resume_id)
+	if (l->resume_id && auth->has_session_key)
 		rc = pmof_auth_resume(auth->session_key, &auth->now, l->resume_id,
 				      l->resume_proof);
 	return rc ?: pmof_auth_login(&conn->opt.key, &auth->now, l, l->proof);

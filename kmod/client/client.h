@@ -325,11 +325,11 @@ void pmof_admin_init(struct pmof_admin *a);
 int pmof_admin_open(struct pmof_conn *conn);
 void pmof_admin_abort(struct pmof_admin *a);
 void pmof_admin_close(struct pmof_admin *a);
+int pmof_admin_challenge(struct pmof_conn *conn, const u8 nonce[PMOF_WIRE_NONCE_LEN],
+			 u8 server_nonce[PMOF_WIRE_NONCE_LEN]);
 int pmof_admin_login(struct pmof_conn *conn, struct pmof_login_reply *reply);
 int pmof_admin_keep_alive(struct pmof_conn *conn);
 void pmof_admin_logout(struct pmof_conn *conn);
-int pmof_admin_challenge(struct pmof_conn *conn, const u8 nonce[PMOF_WIRE_NONCE_LEN],
-			 u8 server_nonce[PMOF_WIRE_NONCE_LEN]);
 int pmof_admin_segments(struct pmof_conn *conn);
 int pmof_admin_stats(struct pmof_conn *conn, u64 value[PMOF_SRV_STAT_MAX]);
 

@@ -106,6 +106,32 @@ static const char *set_cache(struct pmof_options *o, char *value)
 	return NULL;
 }
 
+static const char *set_key(struct pmof_options *o, char *value)
+{
+	return pmof_key_parse(value, strlen(value), &o->key) ?
+		"key: 32 to 128 hexadecimal digits" : NULL;
+}
+
+static const char *set_exclusive(struct pmof_options *o, char *value)
+{
+	u16 n;
+
+	if (!number_in(value, 0, 1, &n))
+		return "exclusive: 0 or 1";
+	o->exclusive = n;
+	return NULL;
+}
+
+static const char *set_takeover(struct pmof_options *o, char *value)
+{
+	u16 n;
+
+	if (!number_in(value, 0, 1, &n))
+		return "takeover: 0 or 1";
+	o->takeover = n;
+	return NULL;
+}
+
 static const char *set_keep_alive_tmo(struct pmof_options *o, char *value)
 {
 	return number_in(value, 0, 3600, &o->keep_alive_tmo) ?
@@ -141,32 +167,6 @@ static const char *set_device_loss_timeout(struct pmof_options *o, char *value)
 		NULL : "device_loss_timeout: -1 to 86400 (seconds; -1: none)";
 }
 
-static const char *set_key(struct pmof_options *o, char *value)
-{
-	return pmof_key_parse(value, strlen(value), &o->key) ?
-		"key: 32 to 128 hexadecimal digits" : NULL;
-}
-
-static const char *set_exclusive(struct pmof_options *o, char *value)
-{
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "exclusive: 0 or 1";
-	o->exclusive = n;
-	return NULL;
-}
-
-static const char *set_takeover(struct pmof_options *o, char *value)
-{
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "takeover: 0 or 1";
-	o->takeover = n;
-	return NULL;
-}
-
 static const struct option options[] = {
 	{ "addr", set_addr },
 	{ "port", set_port },
@@ -180,13 +180,13 @@ static const struct option options[] = {
 	{ "block", set_block },
 	{ "block_size", set_block_size },
 	{ "cache", set_cache },
+	{ "key", set_key },
+	{ "exclusive", set_exclusive },
+	{ "takeover", set_takeover },
 	{ "keep_alive_tmo", set_keep_alive_tmo },
 	{ "reconnect_delay", set_reconnect_delay },
 	{ "fail_io_timeout", set_fail_io_timeout },
 	{ "device_loss_timeout", set_device_loss_timeout },
-	{ "key", set_key },
-	{ "exclusive", set_exclusive },
-	{ "takeover", set_takeover },
 };
 
 static const char *set_one(struct pmof_options *o, char *word, unsigned int *seen)

@@ -92,8 +92,8 @@ void pmof_session_leave_atomics(struct pmof_session *s)
 /* The same.  The last use of the namespace: a disable may go on. */
 void pmof_session_leave_ns(struct pmof_session *s)
 {
-	pmof_session_leave_atomics(s);
 	pmof_rights_drop(s);
+	pmof_session_leave_atomics(s);
 	s->ns->nr_sessions--;
 	s->ns = NULL;
 }
@@ -106,12 +106,13 @@ static void supersede(struct pmof_session *s, struct pmof_session *old, const st
 {
 	lockdep_assert_held(&pmof_sessions_mutex);
 	old->superseded = true;
-	/* What it counted for, and had for itself, is the new one's to take. */
-	pmof_rights_drop(old);
-	if (old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id) {
+	if (old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id &&
+	    pmof_rights_check_resume(s, old, l)) {
 		swap(s->id, old->id);
 		s->resumed = true;
 	}
+	/* What it had is the new one's to take. */
+	pmof_rights_drop(old);
 	pmof_session_end(old);
 }
 
@@ -136,15 +137,10 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 	if (status)
 		return status;
 	while ((*old = pmof_session_find_instance(s, ns, l))) {
-		pmof_session_lost(*old);
 		if (!completion_done(&(*old)->drained))
 			return -EAGAIN;
-		status = pmof_rights_check_resume(s, *old, l);
-		if (!status)
-			supersede(s, *old, l);
+		supersede(s, *old, l);
 		put_device(&(*old)->dev);
-		if (status)
-			return status;
 	}
 	status = pmof_rights_take(s, ns, l, old);
 	if (status)
@@ -158,10 +154,11 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
  * @s is wanted.  There is no circle: who is waited for is in a namespace already, so
  * its own login waits for nobody.
  */
-static void wait_for_old(struct pmof_session *s, struct pmof_session *old)
+static void drain_and_wait(struct pmof_session *s, struct pmof_session *old)
 {
 	struct completion *until = &old->drained;
 
+	pmof_session_lost(old);
 	while (!pmof_session_ending(s)) {
 		if (!wait_for_completion_timeout(until, HZ / 10))
 			continue;
@@ -184,7 +181,7 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 		mutex_unlock(&pmof_sessions_mutex);
 		if (status != -EAGAIN)
 			return status;
-		wait_for_old(s, old);
+		drain_and_wait(s, old);
 	}
 }
 

@@ -248,28 +248,31 @@ int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
 	return 0;
 }
 
-/* Does a login that names @old, to resume it, come from who had that? */
-int pmof_rights_check_resume(const struct pmof_session *s, const struct pmof_session *old,
-			     const struct pmof_login *l)
-{
-	u8 want[PMOF_WIRE_MAC_LEN];
-	bool equal;
-
-	lockdep_assert_held(&pmof_sessions_mutex);
-	if (!old->key_seq || l->resume_id != old->id)
-		return 0;
-	if (pmof_auth_resume(old->session_key, &s->auth, l->resume_id, want))
-		return PMOF_SC_INTERNAL;
-	equal = pmof_mac_equal(want, l->resume_proof, sizeof(want));
-	memzero_explicit(want, sizeof(want));
-	return equal ? 0 : refuse(s, "it does not prove that the session was its own");
-}
-
 struct rival {
 	const struct pmof_session *s;
 	const struct pmof_ns *ns;
 	bool exclusive;		/* wanted */
 };
+
+/* May it still touch the namespace, now or when its client comes back? */
+static bool holds(const struct pmof_session *o)
+{
+	if (o->superseded)
+		return false;
+	if (o->state == PMOF_SESSION_DETACHED)
+		return !test_bit(PMOF_SESSION_FINAL, &o->flags);
+	return !completion_done((struct completion *)&o->drained);
+}
+
+/* Will it be gone without anybody's doing?  One that has lost its connection may stay, detached. */
+static bool is_leaving(const struct pmof_session *o)
+{
+	if (test_bit(PMOF_SESSION_FINAL, &o->flags))
+		return true;
+	if (!pmof_session_ending(o) || o->state == PMOF_SESSION_DETACHED)
+		return false;
+	return o->state == PMOF_SESSION_LIVE ? !o->loss_timeout : !o->resumable;
+}
 
 /* Can @o and the new session not both write? */
 static bool is_rival(const struct pmof_session *o, const void *arg)
@@ -277,31 +280,29 @@ static bool is_rival(const struct pmof_session *o, const void *arg)
 	const struct rival *r = arg;
 
 	return o != r->s && o->ns == r->ns && o->granted & PMOF_RIGHT_WRITE &&
-	       (r->exclusive || o->exclusive);
+	       (r->exclusive || o->exclusive) && holds(o);
 }
 
-/* 0, or PMOF_SC_EXCLUSIVE, or -EAGAIN with one in *old that has to end first. */
+/* 0, or PMOF_SC_EXCLUSIVE, or -EAGAIN with one in *old that has to be drained first. */
 static int check_rivals(const struct pmof_session *s, const struct pmof_ns *ns, u32 flags,
 			struct pmof_session **old)
 {
 	struct rival r = { .s = s, .ns = ns, .exclusive = flags & PMOF_LOGIN_F_EXCLUSIVE };
 	struct pmof_session *o = pmof_session_find(is_rival, &r);
-	bool kept;
 
 	if (!o)
 		return 0;
-	/* Also while it is detached: its client may come back. */
-	kept = !pmof_session_ending(o) || o->state == PMOF_SESSION_DETACHED;
-	if (kept && !(flags & PMOF_LOGIN_F_TAKEOVER)) {
+	*old = o;
+	if (is_leaving(o))
+		return -EAGAIN;
+	if (!(flags & PMOF_LOGIN_F_TAKEOVER)) {
 		put_device(&o->dev);
 		return PMOF_SC_EXCLUSIVE;
 	}
-	if (kept) {
-		pr_info("namespace %s: %s (%pISpc) takes it over from %s (%pISpc)\n",
-			pmof_ns_name(ns), s->client_id, &s->peer, o->client_id, &o->peer);
-		pmof_session_end(o);
-	}
-	*old = o;
+	pr_info("namespace %s: %s (%pISpc) takes it over from %s (%pISpc)\n",
+		pmof_ns_name(ns), s->client_id, &s->peer, o->client_id, &o->peer);
+	pmof_session_announce(o, PMOF_ANNOUNCE_RIGHTS_CHANGED, 0);
+	pmof_session_end(o);
 	return -EAGAIN;
 }
 
@@ -355,7 +356,7 @@ static int charge_queues(struct pmof_session *s, u16 asked)
 /*
  * Gives the session its rights to @ns, which it enters next.  Returns 0, a
  * PMOF_SC_* code, or -EAGAIN with a session in *old, referenced, that must be
- * gone first.
+ * drained first.
  */
 int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 		     const struct pmof_login *l, struct pmof_session **old)
@@ -409,6 +410,27 @@ int pmof_rights_sign_reply(struct pmof_session *s, const struct pmof_key *key,
 	    pmof_auth_login_reply(key, &s->auth, r, r->proof))
 		return PMOF_SC_INTERNAL;
 	return 0;
+}
+
+/*
+ * Is it the client of @old, which it wants to resume, and not only one that has
+ * the client's key?  Both have the same ID.
+ */
+bool pmof_rights_check_resume(struct pmof_session *s, const struct pmof_session *old,
+			      const struct pmof_login *l)
+{
+	u8 want[PMOF_WIRE_MAC_LEN];
+	bool equal;
+
+	if (s->key_seq != old->key_seq)
+		return false;
+	if (!s->key_seq)
+		return true;
+	if (pmof_auth_resume(old->session_key, &s->auth, l->resume_id, want))
+		return false;
+	equal = pmof_mac_equal(want, l->resume_proof, sizeof(want));
+	memzero_explicit(want, sizeof(want));
+	return equal;
 }
 
 /* --- I/O queues -------------------------------------------------------------------------- */

@@ -289,13 +289,13 @@ struct pmof_session {
 	u16 path_id;
 	u16 nr_queues;			/* I/O queues granted */
 	bool refused;			/* a login failed half way */
-	bool resumed;			/* has the ID of an earlier one */
 	struct pmof_client *client;	/* known by its ID, with a key or without */
 	u64 key_seq;			/* of the key that it has proved to have; 0: none */
 	unsigned int granted;		/* PMOF_RIGHT_* of its login */
 	bool exclusive;			/* nobody else writes */
 	u64 used[PMOF_NR_LIMITS];	/* counted in the client's */
 	u64 queue_counter;		/* of the last I/O queue that has proved itself */
+	bool resumed;			/* has the ID of an earlier one */
 	DECLARE_BITMAP(claimed, PMOF_SRV_MAX_QUEUES + 1);
 	struct pmof_srv_queue *queues[PMOF_SRV_MAX_QUEUES + 1];
 
@@ -383,8 +383,6 @@ int pmof_allow_any(struct pmof_ns *ns, bool any);
 bool pmof_rights_revoked(const struct pmof_session *s);
 int pmof_rights_challenge(struct pmof_session *s, const u8 client_nonce[PMOF_WIRE_NONCE_LEN]);
 int pmof_rights_prove(struct pmof_session *s, const struct pmof_login *l, struct pmof_key *key);
-int pmof_rights_check_resume(const struct pmof_session *s, const struct pmof_session *old,
-			     const struct pmof_login *l);
 int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
 		      const struct pmof_login *l);
 int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
@@ -394,6 +392,8 @@ int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n);
 void pmof_rights_uncharge(struct pmof_session *s, enum pmof_limit limit, u64 n);
 int pmof_rights_sign_reply(struct pmof_session *s, const struct pmof_key *key,
 			   struct pmof_login_reply *r);
+bool pmof_rights_check_resume(struct pmof_session *s, const struct pmof_session *old,
+			      const struct pmof_login *l);
 int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c, u32 qpn);
 
 /* namespace.c */
