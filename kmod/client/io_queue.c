@@ -90,6 +90,7 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	q->depth = queue_depth(conn, pmof_persist_max_wr(conn));
 	atomic64_set(&q->put_seq, 0);
 	atomic64_set(&q->clean_seq, 0);
+	pmof_trains_init(q);
 	pmof_watchdog_init(q);
 	rc = pmof_cm_resolve(&q->cm, conn);
 	if (rc)
@@ -111,7 +112,8 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 
 /*
  * Teardown, phase one.  After the drain no work request is under way and no
- * reply can arrive; slots that wait for one are failed here, and only here.
+ * reply can arrive; slots that wait for one, or for a train, are failed here, and
+ * only here.
  */
 void pmof_queue_abort(struct pmof_queue *q)
 {
@@ -129,6 +131,7 @@ void pmof_queue_abort(struct pmof_queue *q)
 		slot->status = -EIO;
 		pmof_slot_event(slot);
 	}
+	pmof_trains_abort(q);
 }
 
 /* Teardown, phase two: io_ref is gone, so no slot is with the HCA. */

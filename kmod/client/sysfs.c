@@ -128,6 +128,24 @@ static ssize_t copy_max_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(copy_max);
 
+/* While so many are under way on a queue, durable puts wait to share the next one. */
+static ssize_t trains_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(to_conn(dev)->trains));
+}
+
+static ssize_t trains_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	int trains;
+
+	if (kstrtoint(buf, 0, &trains) || trains < 1 || trains > PMOF_MAX_DEPTH)
+		return -EINVAL;
+	WRITE_ONCE(to_conn(dev)->trains, trains);
+	return count;
+}
+static DEVICE_ATTR_RW(trains);
+
 static ssize_t disconnect_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
 {
@@ -162,6 +180,7 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_client_id.attr,
 	&dev_attr_poll_us.attr,
 	&dev_attr_copy_max.attr,
+	&dev_attr_trains.attr,
 	&dev_attr_disconnect.attr,
 	NULL
 };
