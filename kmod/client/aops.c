@@ -120,8 +120,8 @@ static void piece_done(struct pmof_slot *slot, int status)
 	if (unlikely(status == -PMOF_LOST))
 		WRITE_ONCE(container_of(req, struct cache_io, req)->lost, true);
 	if (!status)
-		account(conn, write, slot->cached.length);
-	piece_end(conn->cache.mapping, &slot->cached, write, status, NULL);
+		account(conn, write, slot->range.length);
+	piece_end(conn->cache.mapping, &slot->range, write, status, NULL);
 	pmof_slot_put(slot);
 	pmof_req_piece_done(req, status);
 }
@@ -129,8 +129,8 @@ static void piece_done(struct pmof_slot *slot, int status)
 /* Adds the piece's pages to the slot. */
 static int piece_map(struct pmof_slot *slot, struct address_space *mapping)
 {
-	XA_STATE(xas, &mapping->i_pages, slot->cached.offset >> PAGE_SHIFT);
-	u32 left = slot->cached.length;
+	XA_STATE(xas, &mapping->i_pages, slot->range.offset >> PAGE_SHIFT);
+	u32 left = slot->range.length;
 	struct bio_vec run = { };
 	struct folio *folio;
 	int rc = 0;
@@ -158,7 +158,7 @@ static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
 	struct pmof_chain chain;
 	int rc;
 
-	ops = pmof_persist_pick(slot->q->conn, slot->cached.length);
+	ops = pmof_persist_pick(slot->q->conn, slot->range.length);
 	slot->done = piece_done;
 	pmof_slot_map_begin(slot, io_dir(io));
 	rc = piece_map(slot, io->mapping);
@@ -167,9 +167,9 @@ static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
 		return rc;
 	}
 	pmof_rdma_build(slot, wr, &chain, io->wbc ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
-			slot->cached.offset);
+			slot->range.offset);
 	if (io->wbc)
-		ops->post_durable(slot, &chain, &slot->cached);
+		ops->post_durable(slot, &chain, &slot->range);
 	else
 		pmof_slot_post(slot, chain.first, 1);
 	return 0;
@@ -182,7 +182,7 @@ static int piece_start(struct cache_io *io, const struct pmof_range *range)
 
 	if (!pmof_slot_begin(slot, &rc))
 		return rc;
-	slot->cached = *range;
+	slot->range = *range;
 	rc = piece_post(slot, io);
 	if (rc) {
 		pmof_conn_leave(slot->q->conn);

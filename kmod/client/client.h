@@ -7,6 +7,7 @@
 #include <linux/completion.h>
 #include <linux/device.h>
 #include <linux/fs.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/percpu-refcount.h>
 #include <linux/sbitmap.h>
@@ -27,6 +28,7 @@
 #include "stats.h"
 
 #define PMOF_COPY_MAX		2048	/* default of copy_max; measured: docs/interfaces.md */
+#define PMOF_TRAINS		4	/* default of trains: docs/performance.md */
 #define PMOF_IO_TIMEOUT_MS	30000	/* an operation that takes longer ends the connection */
 #define PMOF_CM_TIMEOUT_MS	15000	/* each step of connecting */
 
@@ -110,6 +112,10 @@ struct pmof_queue {
 	 */
 	atomic64_t put_seq;
 	atomic64_t clean_seq;
+	/* train.c */
+	atomic_t nr_trains;		/* under way */
+	bool train_refused;		/* a post was: no more, the teardown has to come */
+	struct llist_head waiting;	/* slots whose WRITEs are posted */
 };
 
 /* SGEs that a slot's data may have. */
@@ -236,6 +242,7 @@ struct pmof_conn {
 	struct pmof_blk *blk;		/* the block device, or NULL */
 	int poll_us;			/* how long a waiter spins; PMOF_POLL_AUTO */
 	u32 copy_max;			/* bytes; up to this a put or get is copied */
+	int trains;			/* under way on a queue, at most; see train.c */
 	struct pmof_stats __percpu *stats;
 };
 

@@ -95,6 +95,7 @@ static int conn_init_fields(struct pmof_conn *conn, const struct pmof_options *o
 	conn->opt = *opt;
 	conn->poll_us = PMOF_POLL_AUTO;
 	conn->copy_max = PMOF_COPY_MAX;
+	conn->trains = PMOF_TRAINS;
 	if (!conn->opt.id[0] &&
 	    strscpy(conn->opt.id, init_utsname()->nodename, sizeof(conn->opt.id)) < 0)
 		pr_warn("the host name is too long for a client ID, using %s\n", conn->opt.id);

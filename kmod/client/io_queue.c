@@ -101,6 +101,7 @@ static void queue_init(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	q->depth = queue_depth(conn, pmof_persist_max_wr(conn));
 	atomic64_set(&q->put_seq, 0);
 	atomic64_set(&q->clean_seq, 0);
+	pmof_trains_init(q);
 	pmof_watchdog_init(q);
 }
 
@@ -114,9 +115,10 @@ static int queue_make_slots(struct pmof_queue *q)
 	return pmof_slot_alloc_all(q);
 }
 
-/* Its slots are there: they must find what they were made for. */
+/* Its slots are there, all ended: they must find what they were made for. */
 static int queue_take_slots(struct pmof_queue *q)
 {
+	pmof_trains_init(q);
 	return q->cm.depth < q->depth ? -ENOBUFS : pmof_slot_map_all(q);
 }
 
@@ -154,7 +156,8 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 
 /*
  * Teardown, phase one.  After the drain no work request is under way and no
- * reply can arrive; slots that wait for one are failed here, and only here.
+ * reply can arrive; slots that wait for one, or for a train, are failed here, and
+ * only here.
  */
 void pmof_queue_abort(struct pmof_queue *q)
 {
@@ -172,6 +175,7 @@ void pmof_queue_abort(struct pmof_queue *q)
 		slot->status = -PMOF_LOST;
 		pmof_slot_event(slot);
 	}
+	pmof_trains_abort(q);
 }
 
 /* Teardown, phase two: io_ref is gone, so no slot is with the HCA. */

@@ -21,6 +21,8 @@
  * @post_durable: posts @chain (built for @slot: the put's last WRITEs, or the
  *	atomic) and behind it on the same queue, in the same post, what makes
  *	@range durable.  It may send the WRITE's data in another way
+ * @tail: NULL: no trains.  Makes the work request that, posted behind the WRITEs and
+ *	atomics of @slot and its riders, makes their ranges durable; returns it
  * @post_commit: the same for the last of an object's data; may set PF and VF
  *	too, and req->committed
  * @finish_commit: sets PF and VF where post_commit has not; what is posted may
@@ -39,6 +41,7 @@ struct pmof_persist_ops {
 	const struct pmof_persist_ops *(*persister)(const struct pmof_conn *conn);
 	void (*post_durable)(struct pmof_slot *slot, struct pmof_chain *chain,
 			     const struct pmof_range *range);
+	struct ib_send_wr *(*tail)(struct pmof_slot *slot, struct pmof_tail *tail);
 	void (*post_commit)(struct pmof_slot *slot, struct pmof_chain *chain,
 			    const struct pmof_range *range);
 	int (*finish_commit)(struct pmof_req *req);
@@ -112,6 +115,13 @@ int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range);
 bool pmof_dirty_next(struct pmof_conn *conn, u64 most, struct pmof_range *run);
 bool pmof_dirty_drop(struct pmof_conn *conn);
 void pmof_dirty_end(struct pmof_conn *conn, int rc);
+
+/* train.c */
+void pmof_trains_init(struct pmof_queue *q);
+void pmof_train_post(struct pmof_slot *slot, struct pmof_chain *chain,
+		     const struct pmof_range *range, const struct pmof_persist_ops *persist);
+void pmof_train_end(struct pmof_slot *leader);
+void pmof_trains_abort(struct pmof_queue *q);
 
 /* persist_read.c */
 void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct ib_sge *sge,

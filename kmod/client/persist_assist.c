@@ -13,34 +13,34 @@
  */
 #include "client.h"
 
-/* One message names at most this much: a bounded time at the server. */
-#define ASSIST_MAX_BYTES	(16ULL << 20)
-#define ASSIST_RANGES		32	/* and so many ranges */
+static_assert(sizeof(struct pmof_wire_persist) +
+	      PMOF_PERSIST_RANGES * sizeof(struct pmof_wire_range) <= PMOF_SLOT_MSG_SIZE);
 
-static void persist_init(struct pmof_slot *slot, struct pmof_send *send,
-			 const struct pmof_range *range)
+/* [T3] A message that names the ranges of the slot and its riders. */
+static struct ib_send_wr *assist_tail(struct pmof_slot *slot, struct pmof_tail *tail)
 {
-	size_t len = pmof_put_persist(slot->msg.data, slot->tag, range, 1);
+	struct pmof_range range[PMOF_PERSIST_RANGES];
+	bool fence = slot->atomic;
+	struct pmof_slot *rider;
+	u16 nr = 0;
 
-	pmof_send_init(slot, send, PMOF_MSG_PERSIST, len);
-}
-
-static void post_behind(struct pmof_slot *slot, struct pmof_chain *chain, struct pmof_send *send)
-{
+	range[nr++] = slot->range;
+	llist_for_each_entry(rider, slot->riders, train) {
+		range[nr++] = rider->range;
+		fence |= rider->atomic;
+	}
+	pmof_send_init(slot, &tail->send, PMOF_MSG_PERSIST,
+		       pmof_put_persist(slot->msg.data, slot->tag, range, nr));
 	/* [A1] Only WRITEs keep their place before a SEND; an atomic may still run. */
-	if (chain->last->opcode != IB_WR_RDMA_WRITE)
-		send->wr.send_flags |= IB_SEND_FENCE;
-	pmof_chain_add(chain, &send->wr);
-	pmof_slot_post(slot, chain->first, 2);
+	if (fence)
+		tail->send.wr.send_flags |= IB_SEND_FENCE;
+	return &tail->send.wr;
 }
 
 void pmof_assist_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			      const struct pmof_range *range)
 {
-	struct pmof_send send;
-
-	persist_init(slot, &send, range);
-	post_behind(slot, chain, &send);
+	pmof_train_post(slot, chain, range, &pmof_persist_assist);
 }
 
 void pmof_assist_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
@@ -51,7 +51,8 @@ void pmof_assist_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 
 	pmof_send_init(slot, &send, PMOF_MSG_COMMIT,
 		       pmof_put_commit(slot->msg.data, slot->tag, &put));
-	post_behind(slot, chain, &send);
+	pmof_chain_add(chain, &send.wr);
+	pmof_slot_post(slot, chain->first, 2);
 }
 
 /* A message that names ranges; the slot counts for @req. */
@@ -78,7 +79,7 @@ static int assist_range(struct pmof_req *req, const struct pmof_range *range)
 
 	while (!rc && left.length) {
 		struct pmof_range part = {
-			left.offset, min_t(u64, left.length, ASSIST_MAX_BYTES)
+			left.offset, min_t(u64, left.length, PMOF_PERSIST_BYTES)
 		};
 
 		rc = assist_message(req, &part, 1);
@@ -91,13 +92,13 @@ static int assist_range(struct pmof_req *req, const struct pmof_range *range)
 /* What pmof_dirty_take() has taken, in as few messages as possible. */
 static int assist_marked(struct pmof_req *req)
 {
-	struct pmof_range range[ASSIST_RANGES];
+	struct pmof_range range[PMOF_PERSIST_RANGES];
 	struct pmof_conn *conn = req->q->conn;
-	u16 nr, most = min_t(u16, ASSIST_RANGES, conn->login.max_ranges);
+	u16 nr, most = min_t(u16, PMOF_PERSIST_RANGES, conn->login.max_ranges);
 	int rc = 0;
 
 	do {
-		u64 room = ASSIST_MAX_BYTES;
+		u64 room = PMOF_PERSIST_BYTES;
 
 		for (nr = 0; nr < most && room; nr++) {
 			if (!pmof_dirty_next(conn, room, &range[nr]))
@@ -139,6 +140,7 @@ const struct pmof_persist_ops pmof_persist_assist = {
 	.extra_wr	= 1,
 	.by_range	= true,
 	.post_durable	= pmof_assist_post_durable,
+	.tail		= assist_tail,
 	.post_commit	= pmof_assist_post_commit,
 	.persist	= pmof_assist_persist,
 };

@@ -21,17 +21,19 @@ void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct 
 	wr->wr.num_sge = 1;
 }
 
+/* [D1] Behind the WRITEs on their queue; its completion implies theirs [D3]. */
+static struct ib_send_wr *read_tail(struct pmof_slot *slot, struct pmof_tail *tail)
+{
+	pmof_persist_read_wr(slot, &tail->read, &tail->sge,
+			     slot->range.offset + slot->range.length - 1);
+	slot->clean_to = pmof_queue_put_seq(slot->q);
+	return &tail->read.wr;
+}
+
 static void read_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			      const struct pmof_range *range)
 {
-	struct ib_rdma_wr wr;
-	struct ib_sge sge;
-
-	pmof_persist_read_wr(slot, &wr, &sge, range->offset + range->length - 1);
-	slot->clean_to = pmof_queue_put_seq(slot->q);
-	/* [D1] Behind the WRITE on its queue; its completion implies the WRITE's [D3]. */
-	pmof_chain_add(chain, &wr.wr);
-	pmof_slot_post(slot, chain->first, 1);
+	pmof_train_post(slot, chain, range, &pmof_persist_read);
 }
 
 /* Durably writes one flag byte of the request's trailer. */
@@ -89,6 +91,7 @@ const struct pmof_persist_ops pmof_persist_read = {
 	.method		= PMOF_METHOD_READ,
 	.extra_wr	= 1,
 	.post_durable	= read_post_durable,
+	.tail		= read_tail,
 	.post_commit	= read_post_durable,
 	.finish_commit	= read_finish_commit,
 	.persist	= read_persist,

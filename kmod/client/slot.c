@@ -152,6 +152,8 @@ void pmof_slot_reset(struct pmof_slot *slot)
 	slot->clean_to = -1;
 	slot->nr_mapped = 0;
 	slot->nr_sge = 0;
+	slot->leads = false;
+	slot->riders = NULL;
 }
 
 /**
@@ -321,6 +323,8 @@ static void slot_finish(struct pmof_slot *slot)
 	if (slot->clean_to >= 0 && !slot->status)
 		pmof_queue_mark_clean(q, slot->clean_to);
 	trace_pmof_complete(conn->instance, q->id, slot->tag, slot->status);
+	if (slot->leads)
+		pmof_train_end(slot);
 	slot->done(slot, slot->status);
 	pmof_conn_leave(conn);
 }
@@ -385,14 +389,16 @@ static const u8 stat_of_opcode[] = {
 #endif
 };
 
-/* Sets completion handlers: only the last one is signaled. */
-static void chain_arm(struct pmof_slot *slot, struct ib_send_wr *first)
+/* Sets completion handlers: only the last one is signaled, and only if it is the @slot's last. */
+static void chain_arm(struct pmof_slot *slot, struct ib_send_wr *first, bool last)
 {
 	struct ib_send_wr *wr;
 
 	for (wr = first; wr; wr = wr->next) {
-		wr->wr_cqe = wr->next ? &slot->err_cqe : &slot->cqe;
-		if (!wr->next)
+		bool signaled = last && !wr->next;
+
+		wr->wr_cqe = signaled ? &slot->cqe : &slot->err_cqe;
+		if (signaled)
 			wr->send_flags |= IB_SEND_SIGNALED;
 		pmof_stat_inc(slot->q->conn->stats, stat_of_opcode[wr->opcode]);
 		trace_pmof_post(slot->q->conn->instance, slot->q->id, slot->tag, wr->opcode);
@@ -420,6 +426,33 @@ static void post_failed(struct pmof_slot *slot, bool nothing_posted)
 	}
 }
 
+static void slot_await(struct pmof_slot *slot, int events)
+{
+	atomic_set(&slot->pending, events);
+	if (events > 1) {
+		/* Pairs with pmof_slot_take_reply(): a reply may be forged at once. */
+		smp_mb__before_atomic();
+		set_bit(PMOF_SLOT_REPLY, &slot->flags);
+	}
+}
+
+/* Return: whether all of it has been posted; if not, the slot ends by itself. */
+static bool slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events, bool last)
+{
+	const struct ib_send_wr *bad = NULL;
+
+	if (slot->req)
+		pmof_req_posting(slot->req, first);
+	slot_await(slot, events);
+	if (slot->req && slot->req->end)
+		pmof_watchdog_arm(slot);
+	chain_arm(slot, first, last);
+	if (likely(!ib_post_send(slot->q->qp.ib, first, &bad)))
+		return true;
+	post_failed(slot, bad == first);
+	return false;
+}
+
 /**
  * pmof_slot_post - post a slot's chain of work requests
  * @slot: filled; the caller is inside pmof_post_begin(), whose reference
@@ -432,19 +465,31 @@ static void post_failed(struct pmof_slot *slot, bool nothing_posted)
  */
 void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events)
 {
-	const struct ib_send_wr *bad = NULL;
+	slot_post(slot, first, events, true);
+}
 
-	if (slot->req)
-		pmof_req_posting(slot->req, first);
-	atomic_set(&slot->pending, events);
-	if (events > 1) {
-		/* Pairs with pmof_slot_take_reply(): a reply may be forged at once. */
-		smp_mb__before_atomic();
-		set_bit(PMOF_SLOT_REPLY, &slot->flags);
-	}
-	if (slot->req && slot->req->end)
-		pmof_watchdog_arm(slot);
-	chain_arm(slot, first);
-	if (unlikely(ib_post_send(slot->q->qp.ib, first, &bad)))
-		post_failed(slot, bad == first);
+/*
+ * The same of a slot that ends with another's: nothing of it is signaled, and its
+ * one event is that other's end.  False: it does not wait for that any more.
+ */
+bool pmof_slot_post_part(struct pmof_slot *slot, struct ib_send_wr *first)
+{
+	return slot_post(slot, first, 1, false);
+}
+
+/*
+ * The last work request of a slot that pmof_slot_post_part() has posted.  False: it
+ * was refused, the connection is lost, and the slot has one event to come as before.
+ */
+bool pmof_slot_post_tail(struct pmof_slot *slot, struct ib_send_wr *wr)
+{
+	slot_await(slot, pmof_tail_events(wr));
+	chain_arm(slot, wr, true);
+	if (likely(!ib_post_send(slot->q->qp.ib, wr, NULL)))
+		return true;
+	pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_ERRORS);
+	if (test_and_clear_bit(PMOF_SLOT_REPLY, &slot->flags))
+		atomic_dec(&slot->pending);
+	pmof_conn_lost(slot->q->conn);
+	return false;
 }

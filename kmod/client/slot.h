@@ -54,7 +54,11 @@ struct pmof_slot {
 	u8 nr_trailers;		/* READ into @trailers: 0, 1 or 2 */
 	u16 nr_objects;		/* of a PREPARE or REVALIDATE, else 0 */
 	struct pmof_req *objects;	/* @nr_objects requests, from which they come */
-	struct pmof_range cached;	/* moved from or to pages of the cache */
+	struct pmof_range range;	/* of a durable put, or moved from or to the page cache */
+	const struct pmof_persist_ops *persist;	/* of a durable put that goes in a train */
+	bool leads;		/* what makes a train durable is posted with it */
+	struct llist_node *riders;	/* the others of that train: they end with it */
+	struct llist_node train;	/* among those, or those that wait */
 	s64 clean_to;		/* dirty mark: put_seq when it was posted, or -1 */
 	int status;
 	bool watched;		/* nobody sleeps for it: the queue's watchdog looks after it */
@@ -88,6 +92,8 @@ int pmof_slot_map(struct pmof_slot *slot, struct page *page, u32 offset, u32 len
 int pmof_slot_map_next(struct pmof_slot *slot, struct bio_vec *run, const struct bio_vec *next);
 void pmof_slot_unmap(struct pmof_slot *slot);
 void pmof_slot_post(struct pmof_slot *slot, struct ib_send_wr *first, int events);
+bool pmof_slot_post_part(struct pmof_slot *slot, struct ib_send_wr *first);
+bool pmof_slot_post_tail(struct pmof_slot *slot, struct ib_send_wr *wr);
 void pmof_slot_event(struct pmof_slot *slot);
 void pmof_req_slot_done(struct pmof_slot *slot, int status);
 struct pmof_slot *pmof_slot_take_reply(struct pmof_queue *q, u16 tag);
@@ -99,6 +105,23 @@ struct pmof_send {
 	struct ib_send_wr wr;
 	struct ib_sge sge[PMOF_SEND_SGE];
 };
+
+/* What makes a train durable, with its memory. */
+struct pmof_tail {
+	union {
+		struct {
+			struct ib_rdma_wr read;
+			struct ib_sge sge;
+		};
+		struct pmof_send send;
+	};
+};
+
+/* A message is answered. */
+static inline int pmof_tail_events(const struct ib_send_wr *wr)
+{
+	return wr->opcode == IB_WR_SEND ? 2 : 1;
+}
 
 /* message.c */
 void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size_t len);

@@ -183,6 +183,24 @@ static ssize_t device_loss_timeout_store(struct device *dev, struct device_attri
 }
 static DEVICE_ATTR_RW(device_loss_timeout);
 
+/* While so many are under way on a queue, durable puts wait to share the next one. */
+static ssize_t trains_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(to_conn(dev)->trains));
+}
+
+static ssize_t trains_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	int trains;
+
+	if (kstrtoint(buf, 0, &trains) || trains < 1 || trains > PMOF_MAX_DEPTH)
+		return -EINVAL;
+	WRITE_ONCE(to_conn(dev)->trains, trains);
+	return count;
+}
+static DEVICE_ATTR_RW(trains);
+
 static ssize_t disconnect_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
 {
@@ -222,6 +240,8 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_fail_io_timeout.attr,
 	&dev_attr_device_loss_timeout.attr,
 	&dev_attr_reconnects.attr,
+
+	&dev_attr_trains.attr,
 	&dev_attr_disconnect.attr,
 	NULL
 };

@@ -170,22 +170,6 @@ TEST_F(window, hipri_and_o_direct)
 	close(fd);
 }
 
-/* Writes an attribute of the connection; 0 or -errno. */
-static int set_attr(int instance, const char *attr, const char *value)
-{
-	char path[96];
-	int fd, rc = 0;
-
-	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d/%s", instance, attr);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, value, strlen(value)) < 0)
-		rc = -errno;
-	close(fd);
-	return rc;
-}
-
 /* Whatever a waiter does before it sleeps, and wherever the data go: the outcome is the same. */
 TEST_F(window, poll_us_and_copy_max)
 {
@@ -196,12 +180,12 @@ TEST_F(window, poll_us_and_copy_max)
 
 	vm_attr(self->instance, "poll_us", poll_was, sizeof(poll_was));
 	vm_attr(self->instance, "copy_max", copy_was, sizeof(copy_was));
-	EXPECT_EQ(-EINVAL, set_attr(self->instance, "poll_us", "1001"));
-	EXPECT_EQ(-EINVAL, set_attr(self->instance, "poll_us", "-1"));
-	EXPECT_EQ(-EINVAL, set_attr(self->instance, "copy_max", "4097"));
+	EXPECT_EQ(-EINVAL, vm_set_attr(self->instance, "poll_us", "1001"));
+	EXPECT_EQ(-EINVAL, vm_set_attr(self->instance, "poll_us", "-1"));
+	EXPECT_EQ(-EINVAL, vm_set_attr(self->instance, "copy_max", "4097"));
 	for (i = 0; i < 9; i++) {
-		ASSERT_EQ(0, set_attr(self->instance, "poll_us", poll[i / 3]));
-		ASSERT_EQ(0, set_attr(self->instance, "copy_max", copy[i % 3]));
+		ASSERT_EQ(0, vm_set_attr(self->instance, "poll_us", poll[i / 3]));
+		ASSERT_EQ(0, vm_set_attr(self->instance, "copy_max", copy[i % 3]));
 		EXPECT_TRUE(vm_attr_is(self->instance, "poll_us", poll[i / 3]));
 		for (k = 0; k < 20; k++) {
 			ASSERT_EQ(0, vm_get(self->fd, WINDOW_OFF + k * 77, buf, 99 + k % 3));
@@ -210,8 +194,8 @@ TEST_F(window, poll_us_and_copy_max)
 					    PMOF_F_PERSIST));
 		}
 	}
-	EXPECT_EQ(0, set_attr(self->instance, "poll_us", poll_was));
-	EXPECT_EQ(0, set_attr(self->instance, "copy_max", copy_was));
+	EXPECT_EQ(0, vm_set_attr(self->instance, "poll_us", poll_was));
+	EXPECT_EQ(0, vm_set_attr(self->instance, "copy_max", copy_was));
 }
 
 /* --- splice ------------------------------------------------------------------ */

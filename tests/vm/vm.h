@@ -95,6 +95,22 @@ static inline uint64_t vm_attr_number(int instance, const char *attr)
 	return strtoull(buf, NULL, 10);
 }
 
+/* Writes an attribute of the connection; 0 or -errno. */
+static inline int vm_set_attr(int instance, const char *attr, const char *value)
+{
+	char path[96];
+	int fd, rc = 0;
+
+	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d/%s", instance, attr);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, value, strlen(value)) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
 /* A counter: "stats/NAME" of the client, "server_stats/NAME" of the server. */
 static inline uint64_t vm_stat(int instance, const char *name)
 {
