@@ -105,6 +105,7 @@ static void init_session(struct pmof_session *s, struct pmof_port *port,
 	s->ib_dev = cm_id->device;
 	INIT_LIST_HEAD(&s->entry);
 	xa_init(&s->segments);
+	xa_init(&s->pieces);
 	spin_lock_init(&s->admin_lock);
 	INIT_LIST_HEAD(&s->admin_reqs);
 	INIT_WORK(&s->admin_work, admin_work);
@@ -446,7 +447,7 @@ static void end_work(struct work_struct *work)
 static bool matches(const struct pmof_session *s, const struct pmof_session_filter *f)
 {
 	return (!f->ns || s->ns == f->ns) && (!f->port || s->port == f->port) &&
-	       (!f->logged_out || !s->ns);
+	       (!f->logged_out || !s->ns) && (!f->older || s->bad_seq != s->ns->bad.seq);
 }
 
 static struct pmof_session *get_match(const struct pmof_session_filter *f)
