@@ -124,13 +124,16 @@ lab-rxe-marks: $(BUILD)/lab-rxe-marks/rdma_rxe.ko ## the same, with the power-cu
 # --- what people and machines call -------------------------------------------
 
 check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (about 20 minutes)
-	@BUILD="$(BUILD)" tests/run unit lab vm crash
+	@BUILD="$(BUILD)" tests/run unit model lab vm crash
 
 check-long: ## check, with the long variants of the VM suites
-	@BUILD="$(BUILD)" tests/run --long unit lab vm crash
+	@BUILD="$(BUILD)" tests/run --long unit model lab vm crash
 
 check-unit: ## run the host unit tests (seconds)
 	@BUILD="$(BUILD)" tests/run unit
+
+check-model: ## check the models of the protocols with spin (half a minute)
+	@BUILD="$(BUILD)" tests/run model
 
 check-lab: ## run the lab's own test
 	@BUILD="$(BUILD)" tests/run lab
@@ -163,6 +166,6 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: bench bench-kalia bench-programs check check-crash-plugin check-lab check-long check-mutants check-unit \
+.PHONY: bench bench-kalia bench-programs check check-crash-plugin check-lab check-long check-model check-mutants check-unit \
 	check-vm check-vm-mutants crash-selftest demo lab-rxe lab-rxe-marks lint print-trace-plugin \
 	tests trace-plugin
