@@ -21,9 +21,10 @@ TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
 UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
-	kmod/common/range.c kmod/common/pieces.c kmod/common/names.c \
+	kmod/common/auth.c kmod/common/range.c kmod/common/pieces.c kmod/common/names.c \
 	kmod/client/options.c kmod/client/method.c kmod/client/auto_table.c \
-	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c
+	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
+	tests/hmac.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -65,7 +66,7 @@ $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c 
 $(addprefix $(TEST_BUILD)/vm/,mmap mmap_life): tests/vm/mapping.h
 
 # io_uring's: with the library inside, the VMs need not have it.
-RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring)
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
 

@@ -269,7 +269,8 @@ static bool private_data_holds(const void *p, size_t len)
 
 	if (!pmof_get_connect(p, len, &c) &&
 	    (c.queue_id > PMOF_MAX_QUEUES || !c.queue_depth || c.queue_depth > PMOF_MAX_DEPTH ||
-	     !pmof_name_valid(c.client_id, sizeof(c.client_id))))
+	     (c.has_mac ? !c.queue_id || !c.counter :
+			  !pmof_name_valid(c.client_id, sizeof(c.client_id)))))
 		return false;
 	return pmof_get_accept(p, len, &depth) || (depth && depth <= PMOF_MAX_DEPTH);
 }
