@@ -69,6 +69,7 @@ enum pmof_state {
 	PMOF_NR_STATES
 };
 
+struct pmof_bad_map;
 struct pmof_blk;
 struct pmof_conn;
 struct pmof_persist_ops;
@@ -193,6 +194,7 @@ struct pmof_conn {
 	struct pmof_login_reply login;
 	struct pmof_layout layout;
 	struct pmof_segment_desc *seg;
+	struct pmof_bad_map __rcu *bad;	/* NULL: no segment has bad pages */
 	u32 usable;			/* persist methods, bit n is enum pmof_method n */
 	const struct pmof_persist_ops *persist;	/* chosen at connect */
 	struct pmof_cache cache;
@@ -267,6 +269,8 @@ void pmof_admin_abort(struct pmof_admin *a);
 void pmof_admin_close(struct pmof_admin *a);
 int pmof_admin_login(struct pmof_conn *conn);
 int pmof_admin_segments(struct pmof_conn *conn);
+int pmof_admin_pieces(struct pmof_conn *conn, u64 *at, u64 end,
+		      struct pmof_piece piece[PMOF_PIECES_PER_REPLY], u32 *count);
 int pmof_admin_stats(struct pmof_conn *conn, u64 value[PMOF_SRV_STAT_MAX]);
 
 /* io_queue.c */
@@ -319,6 +323,7 @@ extern const struct attribute_group *pmof_conn_groups[];
 /* They look into what is above. */
 #include "slot.h"
 #include "request.h"
+#include "bad.h"
 #include "persist.h"
 
 #endif /* PMOF_CLIENT_H */

@@ -196,8 +196,16 @@ static int issue_persist(struct pmof_req *req)
 	return req->q->conn->persist->persist(req->q, &range);
 }
 
+/* Others go by messages alone, and the server says where that cannot be. */
+static bool by_rdma(const struct pmof_req *req)
+{
+	return req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET || is_atomic(req);
+}
+
 static int req_issue_op(struct pmof_req *req)
 {
+	if (by_rdma(req) && pmof_bad_hit(req->q->conn, req->offset, req->length))
+		return pmof_bad_issue(req);
 	switch (req->opcode) {
 	case PMOF_OP_PUT:
 		return issue_put(req);
@@ -217,6 +225,9 @@ static int req_issue_op(struct pmof_req *req)
 /* Work requests that fail because the administrator disconnects: ENODEV, not EIO. */
 static int contract_errno(struct pmof_req *req, int rc)
 {
+	/* A bad sector. */
+	if (rc == -ENODATA)
+		return -EIO;
 	return rc == -EIO ? pmof_conn_gone_errno(req->q->conn) : rc;
 }
 
