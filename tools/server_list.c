@@ -12,6 +12,7 @@ static const struct attr namespace_attrs[] = {
 	{ "generation", ATTR_TEXT }, { "read_only", ATTR_BOOL }, { "allow_volatile", ATTR_BOOL },
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "deep_flush", ATTR_BOOL },
 	{ "durable", ATTR_BOOL }, { "sessions", ATTR_NUMBER },
+	{ "bad_sectors", ATTR_NUMBER },
 };
 
 static const struct attr port_attrs[] = {
@@ -158,7 +159,7 @@ static const struct column namespace_columns[] = {
 	{ "ENABLED", "enable", COL_BOOL }, { "SIZE", "size", COL_SIZE },
 	{ "READ-ONLY", "read_only", COL_BOOL }, { "DOMAIN", "domain", COL_TEXT },
 	{ "PLACEMENT", "placement_text", COL_TEXT }, { "DURABLE", "durable_text", COL_TEXT },
-	{ "SESSIONS", "sessions", COL_NUMBER },
+	{ "SESSIONS", "sessions", COL_NUMBER }, { "BAD", "bad_sectors", COL_NUMBER },
 };
 
 static const struct column port_columns[] = {

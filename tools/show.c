@@ -20,6 +20,7 @@ static const struct attr attrs[] = {
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "placement_asserted", ATTR_BOOL },
 	{ "durable", ATTR_BOOL }, { "read_only", ATTR_BOOL }, { "queues", ATTR_NUMBER },
 	{ "depth", ATTR_NUMBER }, { "client_id", ATTR_TEXT }, { "poll_queues", ATTR_NUMBER },
+	{ "bad_sectors", ATTR_NUMBER },
 };
 
 /* Which sizes the method auto gives to which method; absent with another one. */
@@ -215,6 +216,7 @@ static const struct column info_fields[] = {
 	{ "placement", "placement_text", COL_TEXT },
 	{ "durable", "durable_text", COL_TEXT },
 	{ "read-only", "read_only", COL_BOOL },
+	{ "bad sectors", "bad_sectors", COL_TEXT },
 	{ "queues", "queues", COL_TEXT },
 	{ "poll queues", "poll_queues", COL_TEXT },
 	{ "depth", "depth", COL_TEXT },

@@ -55,6 +55,7 @@ struct pmof_slot {
 	u16 nr_objects;		/* of a PREPARE or REVALIDATE, else 0 */
 	struct pmof_req *objects;	/* @nr_objects requests, from which they come */
 	struct pmof_range cached;	/* moved from or to pages of the cache */
+	struct pmof_bad_get *get;	/* of a GET message, else NULL */
 	s64 clean_to;		/* dirty mark: put_seq when it was posted, or -1 */
 	int status;
 	bool watched;		/* nobody sleeps for it: the queue's watchdog looks after it */
