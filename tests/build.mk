@@ -55,7 +55,7 @@ OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
 $(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 
 # The hostile clients speak the wire protocol by themselves.
-HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero)
+HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero hostile_bad)
 $(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
 	kmod/common/range.c
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
@@ -63,7 +63,7 @@ $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 
-$(addprefix $(TEST_BUILD)/vm/,mmap mmap_life): tests/vm/mapping.h
+$(addprefix $(TEST_BUILD)/vm/,bad mmap mmap_life): tests/vm/mapping.h
 
 # io_uring's: with the library inside, the VMs need not have it.
 RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls)
