@@ -31,7 +31,8 @@
  *   ENOTTY    unknown ioctl
  *   EIO       the connection was lost before the operation was acknowledged: a
  *             put may or may not have been placed, and nothing is promised of
- *             its durability
+ *             its durability; or a bad sector of the medium lies in the range
+ *             (docs/failure.md): of a put a part may have been placed
  *   ENODEV    the device was disconnected by its administrator
  *   ECANCELED (SUBMIT, per operation) an earlier operation failed first
  *   EINTR     a fatal signal came while the operation waited to be started

@@ -57,7 +57,6 @@ bad_blocks() {
 	t "pmof info" sh -c 'pmof info pmof0 | grep -q "bad sectors.*1"'
 	suite bad 100 env PMOF_BAD_OFF=$((2082 * 512)) $PROGRAMS/bad
 	suite bad-rpc 100 env PMOF_BAD_OFF=$((2082 * 512)) $PROGRAMS/bad -t puts
-	tap_file=/host/export.tap
 
 	t "block: the bad sector" sector_eio pmof0 2082 1 direct
 	t "block: its neighbours" sh -c 'dd if=/dev/pmof0 bs=512 skip=2081 count=1 iflag=direct of=/tmp/s && dd if=/dev/pmof0 bs=512 skip=2083 count=5 iflag=direct of=/tmp/s'
@@ -70,7 +69,6 @@ bad_blocks() {
 	PMOF_NS=$bad_name
 	suite hostile_bad 100 env PMOF_BAD_OFF=$((2082 * 512)) LAB_SERVER_IP=$LAB_IP $PROGRAMS/hostile_bad
 	PMOF_NS=data
-	tap_file=/host/export.tap
 
 	# An overwrite of the sector repairs it.
 	t "overwrite the bad sector" sh -c "head -c 512 /tmp/page | pmof put pmof0 $((2082 * 512)) --persist"
