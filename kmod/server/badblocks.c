@@ -26,7 +26,7 @@
 
 static unsigned int rescan_seconds = 5;
 module_param(rescan_seconds, uint, 0644);
-MODULE_PARM_DESC(rescan_seconds, "how often the lists of bad blocks are read again, s; 0: on request only");
+MODULE_PARM_DESC(rescan_seconds, "how often the lists of bad blocks are read again, s; 0: on request only; looked at by each rescan and enable");
 
 /* --- the list ------------------------------------------------------------------ */
 
@@ -211,8 +211,8 @@ static void queue_rescan(struct pmof_ns *ns)
 {
 	unsigned int seconds = min(READ_ONCE(rescan_seconds), 3600U);
 
-	/* Also where it is off: it may be turned on. */
-	queue_delayed_work(system_unbound_wq, &ns->bad.rescan, (seconds ?: 60) * HZ);
+	if (seconds)
+		queue_delayed_work(system_unbound_wq, &ns->bad.rescan, seconds * HZ);
 }
 
 static void rescan_work(struct work_struct *work)
@@ -223,7 +223,10 @@ static void rescan_work(struct work_struct *work)
 	queue_rescan(ns);
 }
 
-/* Something has changed, or is suspected.  Any context; a session is in the namespace. */
+/*
+ * Something has changed, or is suspected.  Any context; the caller has a session in the
+ * namespace, or its mutex.
+ */
 void pmof_bad_kick(struct pmof_ns *ns)
 {
 	mod_delayed_work(system_unbound_wq, &ns->bad.rescan, 0);

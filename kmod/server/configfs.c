@@ -190,10 +190,13 @@ static ssize_t pmof_ns_rescan_store(struct config_item *item, const char *page, 
 	if (kstrtobool(page, &value) || !value)
 		return -EINVAL;
 	mutex_lock(&ns->mutex);
-	if (ns->enabled)
+	if (ns->enabled) {
 		pmof_bad_rescan(ns);
-	else
+		/* And from now on as often as the parameter says now. */
+		pmof_bad_kick(ns);
+	} else {
 		rc = -ENODEV;
+	}
 	mutex_unlock(&ns->mutex);
 	return rc;
 }
