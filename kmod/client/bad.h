@@ -29,7 +29,7 @@ u64 pmof_bad_sectors(struct pmof_conn *conn);
 bool pmof_bad_hit_slow(struct pmof_conn *conn, u64 offset, u64 length);
 u64 pmof_bad_run(struct pmof_conn *conn, u64 offset, u64 length, bool *gap);
 void pmof_bad_where(struct pmof_conn *conn, u64 offset, u64 *addr, u32 *rkey);
-u64 pmof_bad_elsewhere(struct pmof_conn *conn, u64 offset);
+u64 pmof_bad_elsewhere_slow(struct pmof_conn *conn, u64 offset);
 
 /*
  * Whether a range is not to be had by plain RDMA, each segment's part at a time.  On a
@@ -38,6 +38,14 @@ u64 pmof_bad_elsewhere(struct pmof_conn *conn, u64 offset);
 static inline bool pmof_bad_hit(struct pmof_conn *conn, u64 offset, u64 length)
 {
 	return unlikely(rcu_access_pointer(conn->bad)) && pmof_bad_hit_slow(conn, offset, length);
+}
+
+/* Where to READ what nobody looks at, if not at @offset; inside pmof_post_begin(). */
+static inline u64 pmof_bad_elsewhere(struct pmof_conn *conn, u64 offset)
+{
+	if (likely(!rcu_access_pointer(conn->bad)))
+		return offset;
+	return pmof_bad_elsewhere_slow(conn, offset);
 }
 
 /* bad.c */

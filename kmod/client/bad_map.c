@@ -5,7 +5,7 @@
 #include "client.h"
 
 /* Nobody may have more pieces than a list of bad blocks makes, with room to spare. */
-#define MAX_PIECES	(1U << 17)
+#define MAX_PIECES	BIT(17)
 
 /* --- asking ----------------------------------------------------------------- */
 
@@ -164,7 +164,7 @@ void pmof_bad_where(struct pmof_conn *conn, u64 offset, u64 *addr, u32 *rkey)
 }
 
 /* @offset, or if RDMA does not reach that, a place that it reaches.  As pmof_bad_where(). */
-u64 pmof_bad_elsewhere(struct pmof_conn *conn, u64 offset)
+u64 pmof_bad_elsewhere_slow(struct pmof_conn *conn, u64 offset)
 {
 	struct pmof_bad_map *map;
 	bool gap;

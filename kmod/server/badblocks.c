@@ -22,7 +22,7 @@
 
 #include "server.h"
 
-#define LOOK	(1U << 30)	/* sectors in one question to the list */
+#define LOOK	BIT(30)	/* sectors in one question to the list */
 
 static unsigned int rescan_seconds = 5;
 module_param(rescan_seconds, uint, 0644);

@@ -19,7 +19,7 @@ struct batch {
 
 static_assert(PMOF_SRV_REG_BATCH <= PMOF_PIECES_PER_REPLY);
 
-/* Adds the piece at @offset, which the session may have already.  Returns its length or an errno. */
+/* Adds the piece at @offset, which may be there already.  Returns its length or an errno. */
 static s64 add_piece(struct pmof_srv_queue *q, struct batch *b, u64 offset, u64 length,
 		     u32 page_size)
 {
