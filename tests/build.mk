@@ -55,7 +55,8 @@ OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
 $(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 
 # The hostile clients speak the wire protocol by themselves.
-HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero fuzz_peer)
+HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero \
+	hostile_bad fuzz_peer)
 $(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
 	kmod/common/range.c
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
@@ -71,7 +72,7 @@ $(TEST_BUILD)/vm/rights: TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(TEST_BUILD)/vm/rights: tests/vm/wireclient.h tests/vm/keyed.h tests/vm/order.h kmod/common/wire.c \
 	kmod/common/wire.h kmod/common/auth.c kmod/common/auth.h tests/hmac.c
 
-$(addprefix $(TEST_BUILD)/vm/,mmap mmap_life): tests/vm/mapping.h
+$(addprefix $(TEST_BUILD)/vm/,bad mmap mmap_life): tests/vm/mapping.h
 
 # io_uring's: with the library inside, the VMs need not have it.
 RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls)

@@ -98,7 +98,7 @@ static const struct reason data_reasons[] = {
 	{ ESTALE, "the object is not prepared with this generation",
 	  "`pmof prepare DEV OFFSET LEN` gives one, good for one committed put of LEN less 8 "
 	  "bytes" },
-	{ EIO, "the connection was lost before the operation was acknowledged",
+	{ EIO, "the connection was lost before the operation was acknowledged, or a bad sector is in the range",
 	  "`pmof list` shows the state; `pmof disconnect` and `pmof connect` make a new one" },
 	{ ENODEV, "the device was disconnected", "`pmof connect` makes a new one" },
 	{ ENOMEM, "out of memory", NULL },

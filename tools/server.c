@@ -242,7 +242,7 @@ static const struct reason enable_reasons[] = {
 	  "allowed",
 	  "`echo 1 > /sys/module/pmof_server/parameters/allow_chipset_writes` allows it" },
 	{ EROFS, "the device is read-only", "export it with --read-only" },
-	{ EIO, "the device has bad blocks",
+	{ EIO, "the device has bad blocks everywhere",
 	  "`ndctl list -M` shows them; `ndctl clear-errors` clears them (their data is lost)" },
 	{ ENOENT, "no such device", "`ndctl list -N` shows the pmem devices" },
 	{ ENODEV, "no such device", "`ndctl list -N` shows the pmem devices" },

@@ -12,6 +12,7 @@ static const struct attr namespace_attrs[] = {
 	{ "generation", ATTR_TEXT }, { "read_only", ATTR_BOOL }, { "allow_volatile", ATTR_BOOL },
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "deep_flush", ATTR_BOOL },
 	{ "durable", ATTR_BOOL }, { "sessions", ATTR_NUMBER }, { "allow_any", ATTR_BOOL },
+	{ "bad_sectors", ATTR_NUMBER },
 };
 
 static const struct attr client_attrs[] = {
@@ -210,6 +211,7 @@ static const struct column namespace_columns[] = {
 	{ "READ-ONLY", "read_only", COL_BOOL }, { "DOMAIN", "domain", COL_TEXT },
 	{ "PLACEMENT", "placement_text", COL_TEXT }, { "DURABLE", "durable_text", COL_TEXT },
 	{ "SESSIONS", "sessions", COL_NUMBER }, { "CLIENTS", "clients_text", COL_TEXT },
+	{ "BAD", "bad_sectors", COL_NUMBER },
 };
 
 static const struct column client_columns[] = {

@@ -23,6 +23,7 @@ static const struct attr attrs[] = {
 	{ "reconnects", ATTR_NUMBER }, { "keep_alive_tmo", ATTR_NUMBER },
 	{ "reconnect_delay", ATTR_NUMBER }, { "fail_io_timeout", ATTR_TEXT },
 	{ "device_loss_timeout", ATTR_TEXT },
+	{ "bad_sectors", ATTR_NUMBER },
 };
 
 /* Which sizes the method auto gives to which method; absent with another one. */
@@ -218,6 +219,7 @@ static const struct column info_fields[] = {
 	{ "placement", "placement_text", COL_TEXT },
 	{ "durable", "durable_text", COL_TEXT },
 	{ "read-only", "read_only", COL_BOOL },
+	{ "bad sectors", "bad_sectors", COL_TEXT },
 	{ "queues", "queues", COL_TEXT },
 	{ "poll queues", "poll_queues", COL_TEXT },
 	{ "depth", "depth", COL_TEXT },

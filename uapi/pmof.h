@@ -36,7 +36,8 @@
  *             and anything with PMOF_F_NOREPLAY; all else is sent again, as a whole,
  *             on a new connection.  PERSIST, fsync: the server has restarted; puts
  *             that were not made durable before may be lost (told once for each
- *             open file)
+ *             open file).  Or a bad sector of the medium lies in the range
+ *             (docs/failure.md): of a put a part may have been placed
  *   ENODEV    the device was disconnected by its administrator, or the server no
  *             longer exports the namespace
  *   EACCES    the server has withdrawn the rights

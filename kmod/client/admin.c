@@ -324,7 +324,37 @@ int pmof_admin_segments(struct pmof_conn *conn)
 		if (rc > 0)
 			first += rc;
 	}
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : pmof_bad_fetch(conn);
+}
+
+/*
+ * The next pieces of a segment that has bad pages, from *@at on, which moves on.
+ * Returns 0 or a negative errno.
+ */
+int pmof_admin_pieces(struct pmof_conn *conn, u64 *at, u64 end,
+		      struct pmof_piece piece[PMOF_PIECES_PER_REPLY], u32 *count)
+{
+	struct pmof_admin *a = &conn->admin;
+	const void *buf;
+	u64 next;
+	u32 i;
+	int rc;
+
+	rc = admin_lock(conn);
+	if (rc)
+		return rc;
+	rc = admin_call(a, pmof_put_get_pieces(a->msg.data, a->tag, *at));
+	if (!rc) {
+		buf = a->reply->buf.data;
+		rc = pmof_get_pieces_reply(buf, a->reply_len, *at, end, &next, count);
+		for (i = 0; !rc && i < *count; i++)
+			pmof_get_piece(buf, i, &piece[i]);
+		if (!rc)
+			*at = next;
+		rc = pmof_status_to_errno(rc);
+	}
+	admin_unlock(conn);
+	return rc;
 }
 
 /* The server's counters of this session. */

@@ -192,6 +192,27 @@ static int piece_start(struct cache_io *io, const struct pmof_range *range)
 	return rc;
 }
 
+/* Where there are bad pages, by themselves: the pages stay where they are meanwhile. */
+static void issue_bad(struct cache_io *io, const struct pmof_range *range)
+{
+	u64 offset = range->offset, end = range->offset + range->length;
+	struct pmof_conn *conn = io->req.q->conn;
+
+	for (; offset < end; offset += PAGE_SIZE) {
+		struct pmof_range part = { offset, min_t(u64, PAGE_SIZE, end - offset) };
+		struct folio *folio = xa_load(&io->mapping->i_pages, offset >> PAGE_SHIFT);
+		struct bio_vec vec = { .bv_page = &folio->page, .bv_len = part.length };
+		int rc = pmof_bad_vec(conn, io->wbc ? PMOF_OP_PUT : PMOF_OP_GET, offset, &vec);
+
+		rc = rc == -ENODATA ? -EIO : rc;
+		if (rc)
+			cmpxchg(&io->req.status, 0, rc);
+		else
+			account(conn, io->wbc, part.length);
+		piece_end(io->mapping, &part, io->wbc, rc, io->wbc);
+	}
+}
+
 /* Issues the piece that has grown; what cannot be posted fails here. */
 static void io_issue(struct cache_io *io)
 {
@@ -202,6 +223,10 @@ static void io_issue(struct cache_io *io)
 		return;
 	range.length = piece_bytes(io->mapping, io->first, io->nr);
 	io->nr = 0;
+	if (pmof_bad_hit(io->req.q->conn, range.offset, range.length)) {
+		issue_bad(io, &range);
+		return;
+	}
 	rc = piece_start(io, &range);
 	if (rc) {
 		cmpxchg(&io->req.status, 0, rc);

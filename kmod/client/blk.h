@@ -71,5 +71,6 @@ static inline struct pmof_range pmof_blk_range(const struct request *rq)
 extern struct workqueue_struct *pmof_blk_wq;
 void pmof_blk_flush(struct request *rq);
 void pmof_blk_zero(struct pmof_queue *q, struct request *rq);
+void pmof_blk_bad(struct request *rq);
 
 #endif /* PMOF_BLK_H */

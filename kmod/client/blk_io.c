@@ -89,6 +89,11 @@ static bool start(struct pmof_queue *q, struct request *rq, blk_status_t *status
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:
+		if (pmof_bad_hit(q->conn, (u64)blk_rq_pos(rq) << SECTOR_SHIFT, blk_rq_bytes(rq))) {
+			blk_mq_start_request(rq);
+			pmof_blk_bad(rq);
+			return false;
+		}
 		return post_rw(q, rq, status);
 	case REQ_OP_DISCARD:
 	case REQ_OP_WRITE_ZEROES:

@@ -116,3 +116,38 @@ void pmof_blk_zero(struct pmof_queue *q, struct request *rq)
 	queue_cmd_work(rq, zero_work_fn);
 	pmof_conn_leave(q->conn);
 }
+
+/* Reads and writes where there are bad pages, run by run of memory, each waited for. */
+static void bad_work_fn(struct work_struct *work)
+{
+	struct request *rq = work_rq(work);
+	bool write = op_is_write(req_op(rq));
+	struct pmof_range range = pmof_blk_range(rq);
+	struct pmof_queue *q = rq->mq_hctx->driver_data;
+	unsigned int noio = memalloc_noio_save();
+	struct req_iterator iter;
+	struct bio_vec vec;
+	int rc;
+
+	rc = pmof_conn_check(q->conn);
+	rq_for_each_bvec(vec, rq, iter) {
+		if (!rc)
+			rc = pmof_bad_vec(q->conn, write ? PMOF_OP_PUT : PMOF_OP_GET, range.offset,
+					  &vec);
+		range.offset += vec.bv_len;
+	}
+	if (!rc) {
+		pmof_stat_inc(q->conn->stats,
+			      write ? PMOF_STAT_BLOCK_WRITES : PMOF_STAT_BLOCK_READS);
+		pmof_stat_add(q->conn->stats, write ? PMOF_STAT_BYTES_PUT : PMOF_STAT_BYTES_GOT,
+			      range.length);
+	}
+	memalloc_noio_restore(noio);
+	blk_mq_end_request(rq, pmof_blk_status(q->conn, rc));
+}
+
+/* What the slot of a request cannot do: more than one post, and waiting between them. */
+void pmof_blk_bad(struct request *rq)
+{
+	queue_cmd_work(rq, bad_work_fn);
+}

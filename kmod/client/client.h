@@ -73,6 +73,7 @@ static_assert(PMOF_STAT_MAX <= PMOF_STATS_NR, "counters fit");
  */
 #define PMOF_LOST	ENOLINK
 
+struct pmof_bad_map;
 struct pmof_blk;
 struct pmof_chain;
 struct pmof_conn;
@@ -233,6 +234,7 @@ struct pmof_conn {
 	struct pmof_conn_auth auth;
 	struct pmof_layout layout;
 	struct pmof_segment_desc *seg;
+	struct pmof_bad_map __rcu *bad;	/* NULL: no segment has bad pages */
 	u32 usable;			/* persist methods, bit n is enum pmof_method n */
 	const struct pmof_persist_ops *persist;	/* chosen at connect */
 	struct pmof_cache cache;
@@ -338,6 +340,8 @@ int pmof_admin_login(struct pmof_conn *conn, struct pmof_login_reply *reply);
 int pmof_admin_keep_alive(struct pmof_conn *conn);
 void pmof_admin_logout(struct pmof_conn *conn);
 int pmof_admin_segments(struct pmof_conn *conn);
+int pmof_admin_pieces(struct pmof_conn *conn, u64 *at, u64 end,
+		      struct pmof_piece piece[PMOF_PIECES_PER_REPLY], u32 *count);
 int pmof_admin_stats(struct pmof_conn *conn, u64 value[PMOF_SRV_STAT_MAX]);
 
 /* io_queue.c */
@@ -396,6 +400,7 @@ extern const struct attribute_group *pmof_conn_groups[];
 /* They look into what is above. */
 #include "request.h"
 #include "slot.h"
+#include "bad.h"
 #include "persist.h"
 
 #endif /* PMOF_CLIENT_H */

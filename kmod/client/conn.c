@@ -76,6 +76,7 @@ static void conn_release(struct device *dev)
 		pmof_queue_free(&conn->queues[i]);
 	kvfree(conn->queues);
 	kvfree(conn->seg);
+	pmof_bad_free(conn);
 	percpu_ref_exit(&conn->io_ref);
 	free_percpu(conn->stats);
 	pmof_auto_free(conn);

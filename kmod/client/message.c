@@ -41,6 +41,8 @@ static int reply_get(struct pmof_slot *slot, const void *buf, u32 len)
 		return pmof_get_objects_reply(buf, len, slot->awaits, slot->nr_objects,
 					      slot->bounce.data);
 	}
+	if (unlikely(slot->get))
+		return pmof_bad_take(slot, buf, len);
 	rc = pmof_get_reply_hdr(buf, len, slot->awaits, sizeof(struct pmof_wire_hdr));
 	if (!rc && len != sizeof(struct pmof_wire_hdr))
 		return PMOF_SC_INVALID;
@@ -57,6 +59,8 @@ static int reply_errno(struct pmof_slot *slot, int status)
 		return -ESTALE;
 	case PMOF_SC_READ_ONLY:
 		return -EROFS;
+	case PMOF_SC_MEDIUM:
+		return -ENODATA;
 	default:
 		pr_warn_ratelimited("%s: message 0x%02x failed: %s\n", slot->q->conn->opt.name,
 				    slot->awaits, pmof_status_str(status));

@@ -151,18 +151,20 @@ static int flush_piece(struct pmof_queue *q, struct pmof_req *req, const struct 
 
 static int flush_range(struct pmof_queue *q, struct pmof_req *req, const struct pmof_range *range)
 {
-	const struct pmof_layout *layout = &q->conn->layout;
 	struct pmof_range left = *range;
+	bool gap;
 	int rc = 0;
 
 	while (!rc && left.length) {
 		struct pmof_range piece = {
 			left.offset,
-			min_t(u64, pmof_layout_piece(layout, left.offset, left.length),
+			min_t(u64, pmof_bad_run(q->conn, left.offset, left.length, &gap),
 			      FLUSH_MAX_BYTES)
 		};
 
-		rc = flush_piece(q, req, &piece);
+		/* What went there by messages is durable. */
+		if (!gap)
+			rc = flush_piece(q, req, &piece);
 		left.offset += piece.length;
 		left.length -= piece.length;
 	}

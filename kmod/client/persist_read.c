@@ -13,7 +13,8 @@
 void pmof_persist_read_wr(struct pmof_slot *slot, struct ib_rdma_wr *wr, struct ib_sge *sge,
 			  u64 offset)
 {
-	pmof_rdma_wr_init(slot, wr, IB_WR_RDMA_READ, offset);
+	pmof_rdma_wr_init(slot, wr, IB_WR_RDMA_READ,
+			  pmof_bad_elsewhere(slot->q->conn, offset));
 	sge->addr = slot->q->sink.dma;
 	sge->length = 1;
 	sge->lkey = slot->q->conn->pd->local_dma_lkey;

@@ -17,6 +17,8 @@ void pmof_rdma_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, enum ib_wr
 	wr->wr.num_sge = slot->nr_sge;
 	wr->remote_addr = seg->addr + in_segment;
 	wr->rkey = seg->rkey;
+	if (unlikely(seg->bad_sectors))
+		pmof_bad_where(conn, offset, &wr->remote_addr, &wr->rkey);
 }
 
 static u32 sge_bytes(const struct ib_sge *sge, int nr)

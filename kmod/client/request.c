@@ -201,8 +201,16 @@ static int issue_persist(struct pmof_req *req)
 	return req->q->conn->persist->persist(req->q, &range);
 }
 
+/* Others go by messages alone, and the server says where that cannot be. */
+static bool by_rdma(const struct pmof_req *req)
+{
+	return req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET || is_atomic(req);
+}
+
 static int req_issue_op(struct pmof_req *req)
 {
+	if (by_rdma(req) && pmof_bad_hit(req->q->conn, req->offset, req->length))
+		return pmof_bad_issue(req);
 	switch (req->opcode) {
 	case PMOF_OP_PUT:
 		return issue_put(req);
@@ -219,6 +227,12 @@ static int req_issue_op(struct pmof_req *req)
 	}
 }
 
+/* A bad sector: the block layer's word for it is not the contract's. */
+static int contract_errno(int rc)
+{
+	return rc == -ENODATA ? -EIO : rc;
+}
+
 /* Starts an operation.  Whatever the result, pmof_req_finish() must follow. */
 int pmof_req_issue(struct pmof_req *req)
 {
@@ -230,7 +244,7 @@ int pmof_req_issue(struct pmof_req *req)
 	/* So that it is not counted as done. */
 	if (rc)
 		cmpxchg(&req->status, 0, rc);
-	return rc;
+	return contract_errno(rc);
 }
 
 /* One of its slots is about to be posted. */
@@ -359,7 +373,7 @@ static int req_result(struct pmof_req *req, int rc)
 		rc = persisted(req);
 	if (!rc)
 		account(req);
-	return rc;
+	return contract_errno(rc);
 }
 
 /*

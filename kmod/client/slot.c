@@ -149,6 +149,7 @@ void pmof_slot_reset(struct pmof_slot *slot)
 	slot->atomic = false;
 	slot->nr_trailers = 0;
 	slot->nr_objects = 0;
+	slot->get = NULL;
 	slot->clean_to = -1;
 	slot->nr_mapped = 0;
 	slot->nr_sge = 0;

@@ -59,6 +59,7 @@ struct pmof_slot {
 	bool leads;		/* what makes a train durable is posted with it */
 	struct llist_node *riders;	/* the others of that train: they end with it */
 	struct llist_node train;	/* among those, or those that wait */
+	struct pmof_bad_get *get;	/* of a GET message, else NULL */
 	s64 clean_to;		/* dirty mark: put_seq when it was posted, or -1 */
 	int status;
 	bool watched;		/* nobody sleeps for it: the queue's watchdog looks after it */

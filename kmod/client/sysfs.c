@@ -43,6 +43,7 @@ CONN_ATTR(cache, "%s", conn->opt.writeback ? "writeback" : "writethrough");
 CONN_ATTR(depth, "%u", conn->queues[0].depth);
 CONN_ATTR(reconnects, "%u", READ_ONCE(conn->reconnects));
 CONN_ATTR(keep_alive_tmo, "%u", conn->opt.keep_alive_tmo);
+CONN_ATTR(bad_sectors, "%llu", pmof_bad_sectors(conn));
 CONN_ATTR(client_id, "%s", conn->opt.id);
 
 static ssize_t persist_methods_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -233,6 +234,7 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_cache.attr,
 	&dev_attr_depth.attr,
 	&dev_attr_client_id.attr,
+	&dev_attr_bad_sectors.attr,
 	&dev_attr_poll_us.attr,
 	&dev_attr_copy_max.attr,
 	&dev_attr_keep_alive_tmo.attr,

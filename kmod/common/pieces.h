@@ -30,11 +30,11 @@ unsigned int pmof_piece_find(const struct pmof_piece *piece, unsigned int nr, u6
 u64 pmof_piece_run(const struct pmof_piece *piece, unsigned int nr, u64 offset, u64 length,
 		   const struct pmof_piece **in);
 
-/* Sectors that [@offset, @offset + @length) covers as a whole; false: none. */
-static inline bool pmof_sectors_inside(u64 offset, u64 length, struct pmof_range *out)
+/* The units (a power of two) that [@offset, @offset + @length) covers as a whole; false: none. */
+static inline bool pmof_units_inside(u64 offset, u64 length, u64 unit, struct pmof_range *out)
 {
-	u64 start = (offset + PMOF_SECTOR - 1) & ~(PMOF_SECTOR - 1);
-	u64 end = (offset + length) & ~(PMOF_SECTOR - 1);
+	u64 start = (offset + unit - 1) & ~(unit - 1);
+	u64 end = (offset + length) & ~(unit - 1);
 
 	if (start >= end)
 		return false;

@@ -190,6 +190,32 @@ static ssize_t pmof_ns_sessions_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%u\n", READ_ONCE(to_ns(item)->nr_sessions));
 }
 
+static ssize_t pmof_ns_bad_sectors_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%llu\n", READ_ONCE(to_ns(item)->bad.sectors));
+}
+
+/* Has the list of bad blocks read, now. */
+static ssize_t pmof_ns_rescan_store(struct config_item *item, const char *page, size_t count)
+{
+	struct pmof_ns *ns = to_ns(item);
+	ssize_t rc = count;
+	bool value;
+
+	if (kstrtobool(page, &value) || !value)
+		return -EINVAL;
+	mutex_lock(&ns->mutex);
+	if (ns->enabled) {
+		pmof_bad_rescan(ns);
+		/* And from now on as often as the parameter says now. */
+		pmof_bad_kick(ns);
+	} else {
+		rc = -ENODEV;
+	}
+	mutex_unlock(&ns->mutex);
+	return rc;
+}
+
 CONFIGFS_ATTR(pmof_ns_, device_path);
 CONFIGFS_ATTR(pmof_ns_, read_only);
 CONFIGFS_ATTR(pmof_ns_, allow_volatile);
@@ -203,6 +229,8 @@ CONFIGFS_ATTR_RO(pmof_ns_, domain);
 CONFIGFS_ATTR_RO(pmof_ns_, placements);
 CONFIGFS_ATTR_RO(pmof_ns_, durable);
 CONFIGFS_ATTR_RO(pmof_ns_, sessions);
+CONFIGFS_ATTR_RO(pmof_ns_, bad_sectors);
+CONFIGFS_ATTR_WO(pmof_ns_, rescan);
 
 static struct configfs_attribute *ns_attrs[] = {
 	&pmof_ns_attr_device_path,
@@ -218,6 +246,8 @@ static struct configfs_attribute *ns_attrs[] = {
 	&pmof_ns_attr_placements,
 	&pmof_ns_attr_durable,
 	&pmof_ns_attr_sessions,
+	&pmof_ns_attr_bad_sectors,
+	&pmof_ns_attr_rescan,
 	NULL,
 };
 
@@ -249,6 +279,7 @@ static struct config_group *make_ns(struct config_group *group, const char *name
 	if (!ns)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&ns->mutex);
+	pmof_bad_init(ns);
 	INIT_LIST_HEAD(&ns->links);
 	INIT_LIST_HEAD(&ns->holds);
 	config_group_init_type_name(&ns->group, name, &ns_type);

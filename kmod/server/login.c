@@ -72,6 +72,7 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 {
 	lockdep_assert_held(&pmof_sessions_mutex);
 	s->ns = ns;
+	s->bad_seq = ns->bad.seq;
 	ns->nr_sessions++;
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;

@@ -14,9 +14,12 @@ static int __init pmof_server_init(void)
 	rc = pmof_flush_init();
 	if (rc)
 		goto exit_sysfs;
-	rc = pmof_sessions_init();
+	rc = pmof_repair_init();
 	if (rc)
 		goto exit_flush;
+	rc = pmof_sessions_init();
+	if (rc)
+		goto exit_repair;
 	rc = pmof_configfs_init();
 	if (rc)
 		goto exit_sessions;
@@ -24,6 +27,8 @@ static int __init pmof_server_init(void)
 
 exit_sessions:
 	pmof_sessions_exit();
+exit_repair:
+	pmof_repair_exit();
 exit_flush:
 	pmof_flush_exit();
 exit_sysfs:
@@ -36,6 +41,7 @@ static void __exit pmof_server_exit(void)
 {
 	pmof_configfs_exit();
 	pmof_sessions_exit();
+	pmof_repair_exit();
 	pmof_flush_exit();
 	pmof_sysfs_exit();
 }

@@ -55,10 +55,25 @@ static struct pmof_ns *get_holder(const void *holder)
 	return found;
 }
 
+/* The pages are out of every HCA's reach, or else the namespace is. */
+static void pages_failed(struct pmof_ns *ns, u64 offset, u64 length)
+{
+	/* The device as a whole: 0 and U64_MAX. */
+	if (pmof_range_ok(offset, length, ns->size) && length < ns->size) {
+		pr_err("namespace %s: the memory of %s has failed: %llu bytes at %llu\n",
+		       pmof_ns_name(ns), ns->path, length, offset);
+		if (pmof_bad_failed(ns, offset, length))
+			return;
+	}
+	pr_err("namespace %s: %s is going or has failed, disabled\n", pmof_ns_name(ns),
+	       ns->path);
+	pmof_ns_disable(ns);
+}
+
 /*
  * The DAX device is about to go, or has lost pages.  When this returns it
- * goes, so no session may be left then.  If the namespace is just being
- * enabled, its mutex makes us wait for that first.
+ * goes, so no session may be left then that reaches it.  If the namespace is just
+ * being enabled, its mutex makes us wait for that first.
  */
 static int notify_failure(struct dax_device *dax, u64 offset, u64 length, int mf_flags)
 {
@@ -67,11 +82,8 @@ static int notify_failure(struct dax_device *dax, u64 offset, u64 length, int mf
 	if (!ns)
 		return -ENODEV;
 	mutex_lock(&ns->mutex);
-	if (ns->enabled && ns->dax == dax) {
-		pr_err("namespace %s: %s is going or has failed, disabled\n",
-		       pmof_ns_name(ns), ns->path);
-		pmof_ns_disable(ns);
-	}
+	if (ns->enabled && ns->dax == dax)
+		pages_failed(ns, offset, length);
 	mutex_unlock(&ns->mutex);
 	config_item_put(&ns->group.cg_item);
 	module_put(THIS_MODULE);
@@ -162,18 +174,16 @@ static bool has_pages(pfn_t pfn, long nr)
 	       is_zone_device_page(pfn_to_page(last));
 }
 
-/* Finds the kernel address of up to @nr pages.  Returns how many, or an errno. */
+/*
+ * Finds the kernel address of up to @nr pages.  Returns how many, or an errno.
+ * Bad blocks do not matter here: the driver gives what is before one, or its page.
+ */
 static long map_chunk(struct pmof_ns *ns, pgoff_t pgoff, long nr, void **addr)
 {
 	long got;
 	pfn_t pfn;
 
-	got = dax_direct_access(ns->dax, pgoff, nr, DAX_ACCESS, addr, &pfn);
-	if (got == -EHWPOISON || got == -EIO) {
-		pr_err("namespace %s: %s has bad blocks; clear them: ndctl clear-errors\n",
-		       pmof_ns_name(ns), ns->path);
-		return -EIO;
-	}
+	got = dax_direct_access(ns->dax, pgoff, nr, DAX_RECOVERY_WRITE, addr, &pfn);
 	if (got <= 0) {
 		pr_err("namespace %s: cannot map %s (%ld)\n", pmof_ns_name(ns), ns->path, got);
 		return got ?: -EIO;
@@ -286,6 +296,7 @@ static void go_dead(struct pmof_ns *ns)
 
 static void close_ns(struct pmof_ns *ns)
 {
+	pmof_bad_close(ns);
 	if (ns->dax) {
 		fs_put_dax(ns->dax, ns);
 		ns->dax = NULL;
@@ -324,6 +335,9 @@ int pmof_ns_enable(struct pmof_ns *ns)
 	if (rc)
 		goto close;
 	rc = check_promises(ns);
+	if (rc)
+		goto close;
+	rc = pmof_bad_open(ns);
 	if (rc)
 		goto close;
 	ns->generation = random_nonzero();

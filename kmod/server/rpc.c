@@ -77,6 +77,11 @@ static int parse_get_segments(struct pmof_srv_req *req, const void *msg, u32 len
 	return pmof_get_get_segments(msg, len, nr, &req->segments.first, &req->segments.count);
 }
 
+static int parse_get_pieces(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	return pmof_get_get_pieces(msg, len, req->queue->session->ns->size, &req->from);
+}
+
 static int parse_nothing(struct pmof_srv_req *req, const void *msg, u32 len)
 {
 	return 0;
@@ -115,6 +120,9 @@ static int parse_persist(struct pmof_srv_req *req, const void *msg, u32 len)
 	if (status)
 		return status;
 	for (i = 0; i < a->nr; i++) {
+		status = pmof_bad_status(s->ns, a->range[i].offset, a->range[i].length);
+		if (status)
+			return status;
 		pmof_mark_range(a->range[i].offset, a->range[i].length);
 		bytes += a->range[i].length;
 	}
@@ -128,11 +136,20 @@ static int parse_persist(struct pmof_srv_req *req, const void *msg, u32 len)
 /* The data stay in the receive buffer. */
 static int parse_put(struct pmof_srv_req *req, const void *msg, u32 len)
 {
+	const struct pmof_ns *ns = req->queue->session->ns;
 	const struct pmof_wire_put *w = msg;
 	struct pmof_put *p = &req->put.put;
 	int status;
 
-	status = pmof_get_put(msg, len, req->queue->session->ns->size, p);
+	status = pmof_get_put(msg, len, ns->size, p);
+	if (!status)
+		status = pmof_bad_status(ns, p->range.offset, p->range.length);
+	if (status == PMOF_SC_MEDIUM && !p->commit && pmof_repair_wanted(req, &p->range)) {
+		req->repair = true;
+		status = 0;
+	}
+	if (!status && p->commit)
+		status = pmof_bad_status(ns, p->trailer, PMOF_TRAILER_SIZE);
 	if (status)
 		return status;
 	pmof_mark_range(p->range.offset, p->range.length);
@@ -150,6 +167,10 @@ static int parse_commit(struct pmof_srv_req *req, const void *msg, u32 len)
 	int status;
 
 	status = pmof_get_commit(msg, len, s->ns->size, p);
+	if (!status)
+		status = pmof_bad_status(s->ns, p->range.offset, p->range.length);
+	if (!status)
+		status = pmof_bad_status(s->ns, p->trailer, PMOF_TRAILER_SIZE);
 	if (status)
 		return status;
 	pmof_mark_range(p->range.offset, p->range.length);
@@ -163,8 +184,15 @@ static int parse_commit(struct pmof_srv_req *req, const void *msg, u32 len)
 
 static int parse_zero(struct pmof_srv_req *req, const void *msg, u32 len)
 {
-	int status = pmof_get_zero(msg, len, req->queue->session->ns->size, &req->zero);
+	const struct pmof_ns *ns = req->queue->session->ns;
+	int status = pmof_get_zero(msg, len, ns->size, &req->zero);
 
+	if (!status)
+		status = pmof_bad_status(ns, req->zero.offset, req->zero.length);
+	if (status == PMOF_SC_MEDIUM && pmof_repair_wanted(req, &req->zero)) {
+		req->repair = true;
+		status = 0;
+	}
 	if (status)
 		return status;
 	pmof_mark_range(req->zero.offset, req->zero.length);
@@ -172,13 +200,27 @@ static int parse_zero(struct pmof_srv_req *req, const void *msg, u32 len)
 	return 0;
 }
 
+/* What copy_mc_to_kernel() finds besides the list, run finds. */
+static int parse_get(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	const struct pmof_ns *ns = req->queue->session->ns;
+	int status = pmof_get_get(msg, len, ns->size, &req->get);
+
+	if (!status && pmof_bad_look(ns, req->get.offset, req->get.length) == PMOF_BAD_IN)
+		status = PMOF_SC_MEDIUM;
+	return status;
+}
+
 static int parse_objects(struct pmof_srv_req *req, const void *msg, u32 len)
 {
+	const struct pmof_ns *ns = req->queue->session->ns;
 	struct pmof_objects_args *a = &req->objects;
 	int status;
 	u32 i;
 
-	status = pmof_get_objects(msg, len, req->queue->session->ns->size, a->trailer, &a->count);
+	status = pmof_get_objects(msg, len, ns->size, a->trailer, &a->count);
+	for (i = 0; !status && i < a->count; i++)
+		status = pmof_bad_status(ns, a->trailer[i], PMOF_TRAILER_SIZE);
 	if (status)
 		return status;
 	for (i = 0; i < a->count; i++)
@@ -191,7 +233,10 @@ static int parse_objects(struct pmof_srv_req *req, const void *msg, u32 len)
 static int run_flush(struct pmof_srv_req *req)
 {
 	req->status = PMOF_SC_OK;
-	pmof_flush_queue(req);
+	if (unlikely(req->repair))
+		pmof_repair_queue(req);
+	else
+		pmof_flush_queue(req);
 	return 0;
 }
 
@@ -223,6 +268,14 @@ static const struct pmof_rpc rpc_table[] = {
 		.max_len	= sizeof(struct pmof_wire_get_segments),
 		.parse		= parse_get_segments,
 		.run		= pmof_segments_get,
+	}, {
+		.opcode		= PMOF_MSG_GET_PIECES,
+		.admin		= true,
+		.right		= PMOF_RIGHT_READ,
+		.min_len	= sizeof(struct pmof_wire_get_pieces),
+		.max_len	= sizeof(struct pmof_wire_get_pieces),
+		.parse		= parse_get_pieces,
+		.run		= pmof_pieces_get,
 	}, {
 		.opcode		= PMOF_MSG_GET_STATS,
 		.admin		= true,
@@ -280,6 +333,13 @@ static const struct pmof_rpc rpc_table[] = {
 		.parse		= parse_zero,
 		.run		= run_flush,
 	}, {
+		.opcode		= PMOF_MSG_GET,
+		.right		= PMOF_RIGHT_READ,
+		.min_len	= sizeof(struct pmof_wire_get),
+		.max_len	= sizeof(struct pmof_wire_get),
+		.parse		= parse_get,
+		.run		= pmof_bad_get,
+	}, {
 		.opcode		= PMOF_MSG_PREPARE,
 		.right		= PMOF_RIGHT_WRITE,
 		.min_len	= MIN_OBJECTS_LEN,
@@ -327,6 +387,7 @@ static int parse(struct pmof_srv_req *req, const void *msg, u32 len)
 		return status;
 	req->opcode = hdr->opcode;
 	req->tag = le16_to_cpu(hdr->tag);
+	req->repair = false;
 	trace_pmof_srv_request(req->queue->session->number, req->queue->id, hdr);
 	pmof_mark_request(req);
 	rpc = find_rpc(hdr->opcode, !req->queue->id);

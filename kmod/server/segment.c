@@ -43,7 +43,7 @@ static int access_flags(const struct pmof_session *s)
 	return access;
 }
 
-static void segment_free(struct pmof_session *s, struct pmof_segment *seg)
+void pmof_segment_free(struct pmof_session *s, struct pmof_segment *seg)
 {
 	ib_dereg_mr(seg->mr);
 	ib_dma_unmap_sg(s->ib_dev, &seg->sg, 1, direction(s));
@@ -83,8 +83,8 @@ static int map_mr(struct pmof_segment *seg, u64 offset, u64 length, u32 page_siz
 }
 
 /* Makes the MR of [@offset, @offset + @length); it is not registered yet. */
-static struct pmof_segment *segment_alloc(struct pmof_session *s, u64 offset, u64 length,
-					  u32 page_size)
+struct pmof_segment *pmof_segment_alloc(struct pmof_session *s, u64 offset, u64 length,
+					u32 page_size)
 {
 	struct pmof_segment *seg = kzalloc(sizeof(*seg), GFP_KERNEL);
 	int rc;
@@ -123,7 +123,7 @@ free:
 static struct pmof_segment *segment_alloc_index(struct pmof_session *s,
 						const struct pmof_layout *l, u32 i, u32 page_size)
 {
-	return segment_alloc(s, (u64)i << l->shift, pmof_layout_length(l, i), page_size);
+	return pmof_segment_alloc(s, (u64)i << l->shift, pmof_layout_length(l, i), page_size);
 }
 
 /* Does the device take the first segment, and the last, which may be short? */
@@ -137,7 +137,7 @@ static bool trial(struct pmof_session *s, const struct pmof_layout *l, u32 page_
 		seg = segment_alloc_index(s, l, index[i], page_size);
 		if (IS_ERR(seg))
 			return false;
-		segment_free(s, seg);
+		pmof_segment_free(s, seg);
 	}
 	return true;
 }
@@ -187,15 +187,46 @@ static void describe(const struct pmof_segment *seg, struct pmof_segment_desc *d
 	desc->addr = seg->mr->iova;
 	desc->length = seg->mr->length;
 	desc->rkey = seg->mr->rkey;
+	desc->bad_sectors = 0;
 }
 
-static void prepare_wr(struct pmof_srv_queue *q, struct pmof_segment *seg, struct ib_reg_wr *wr)
+/* But for its offset. */
+void pmof_segment_describe(const struct pmof_segment *seg, struct pmof_piece *piece)
+{
+	piece->addr = seg->mr->iova;
+	piece->length = seg->mr->length;
+	piece->rkey = seg->mr->rkey;
+}
+
+/* The work request that registers it. */
+struct ib_send_wr *pmof_segment_reg(struct pmof_srv_queue *q, struct pmof_segment *seg,
+				    struct ib_reg_wr *wr)
 {
 	wr->wr.opcode = IB_WR_REG_MR;
 	wr->wr.wr_cqe = &q->chain_cqe;
 	wr->mr = seg->mr;
 	wr->key = seg->mr->rkey;
 	wr->access = access_flags(q->session);
+	return &wr->wr;
+}
+
+/* True if it has bad pages: it is described as to be had in pieces. */
+static bool in_pieces(struct pmof_session *s, u32 i, struct pmof_segment_desc *desc)
+{
+	u64 offset = (u64)i << s->layout.shift, length = pmof_layout_length(&s->layout, i);
+	struct pmof_ns *ns = s->ns;
+	bool hit;
+
+	/* Who enters later sees what was found before; who entered before is ended. */
+	mutex_lock(&ns->bad.lock);
+	hit = pmof_pages_hit(&ns->bad.pages, offset, length);
+	mutex_unlock(&ns->bad.lock);
+	if (hit)
+		*desc = (struct pmof_segment_desc) {
+			.length		= length,
+			.bad_sectors	= max(pmof_bad_count(ns, offset, length), 1ULL),
+		};
+	return hit;
 }
 
 /* Returns 1 if a work request was prepared, 0 if there was no need, or an errno. */
@@ -210,16 +241,18 @@ static int get_segment(struct pmof_srv_queue *q, u32 i, struct ib_reg_wr *wr,
 		describe(seg, desc);
 		return 0;
 	}
+	if (in_pieces(s, i, desc))
+		return 0;
 	seg = segment_alloc_index(s, &s->layout, i, s->page_size);
 	if (IS_ERR(seg))
 		return PTR_ERR(seg);
 	rc = xa_err(xa_store(&s->segments, i, seg, GFP_KERNEL));
 	if (rc) {
-		segment_free(s, seg);
+		pmof_segment_free(s, seg);
 		return rc;
 	}
 	pmof_session_stat(s, PMOF_SRV_MRS, 1);
-	prepare_wr(q, seg, wr);
+	pmof_segment_reg(q, seg, wr);
 	describe(seg, desc);
 	return 1;
 }
@@ -270,8 +303,13 @@ void pmof_segments_free(struct pmof_session *s)
 	unsigned long i;
 
 	xa_for_each(&s->segments, i, seg) {
-		segment_free(s, seg);
+		pmof_segment_free(s, seg);
 		pmof_session_stat(s, PMOF_SRV_MRS, -1ULL);
 	}
 	xa_destroy(&s->segments);
+	xa_for_each(&s->pieces, i, seg) {
+		pmof_segment_free(s, seg);
+		pmof_session_stat(s, PMOF_SRV_MRS, -1ULL);
+	}
+	xa_destroy(&s->pieces);
 }

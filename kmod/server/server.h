@@ -24,6 +24,7 @@
 
 #include <pmof.h>
 #include "auth.h"
+#include "badblocks.h"
 #include "compat.h"
 #include "names.h"
 #include "placement.h"
@@ -49,6 +50,7 @@ struct dax_device;
 struct pci_dev;
 struct pmof_flush_ops;
 struct pmof_rpc;
+struct pmof_segment;
 struct pmof_session;
 
 /* What a namespace asks for: its attribute "placement". */
@@ -117,6 +119,7 @@ struct pmof_ns {
 	u64 generation;
 	enum pmof_domain domain;
 	bool durable;
+	struct pmof_bad bad;
 
 	/* Protected by pmof_sessions_mutex. */
 	bool live;			/* takes logins */
@@ -195,6 +198,7 @@ struct pmof_srv_req {
 	u32 status;			/* I/O: what the reply will say */
 	u16 tag;
 	u8 opcode;
+	bool repair;			/* overwrites bad sectors: see repair.c */
 	union {
 		u8 nonce[PMOF_WIRE_NONCE_LEN];
 		struct pmof_login login;
@@ -202,6 +206,8 @@ struct pmof_srv_req {
 		struct pmof_persist_args persist;
 		struct pmof_put_args put;
 		struct pmof_range zero;		/* shrinks as it is worked off */
+		struct pmof_range get;
+		u64 from;
 		struct pmof_objects_args objects;
 	};
 };
@@ -316,6 +322,8 @@ struct pmof_session {
 	unsigned int rights;		/* PMOF_RIGHT_*; 0 before the login */
 
 	struct xarray segments;		/* admin work, and after it the teardown */
+	struct xarray pieces;		/* likewise: of segments with bad pages, by page */
+	u64 bad_seq;			/* pmof_sessions_mutex: the namespace's, at the login */
 
 	spinlock_t admin_lock;		/* protects admin_reqs */
 	struct list_head admin_reqs;
@@ -336,6 +344,7 @@ struct pmof_session_filter {
 	const struct pmof_port *port;
 	bool logged_out;		/* only those without a namespace */
 	bool revoked;			/* only those with more than they would get now */
+	bool older;			/* only who entered @ns before its bad.seq moved on */
 };
 
 static inline void pmof_session_stat(struct pmof_session *s, enum pmof_server_stat i, u64 n)
@@ -427,6 +436,12 @@ void pmof_placement_session(struct pmof_session *s);
 /* segment.c */
 int pmof_segments_choose(struct pmof_session *s);
 int pmof_segments_get(struct pmof_srv_req *req);
+struct pmof_segment *pmof_segment_alloc(struct pmof_session *s, u64 offset, u64 length,
+					u32 page_size);
+void pmof_segment_free(struct pmof_session *s, struct pmof_segment *seg);
+void pmof_segment_describe(const struct pmof_segment *seg, struct pmof_piece *piece);
+struct ib_send_wr *pmof_segment_reg(struct pmof_srv_queue *q, struct pmof_segment *seg,
+				    struct ib_reg_wr *wr);
 void pmof_segments_free(struct pmof_session *s);
 
 /* port.c */
@@ -515,6 +530,15 @@ u64 pmof_persist_copy(const struct pmof_ns *ns, u64 offset, const void *data, u6
 u64 pmof_persist_zero(const struct pmof_ns *ns, u64 offset, u64 length);
 void pmof_persist_fence(void);
 int pmof_persist_flush_device(const struct pmof_ns *ns);
+
+/*
+ * For a range that a message names: may the server's CPU touch it?  0 or PMOF_SC_MEDIUM.
+ * Any context.
+ */
+static inline int pmof_bad_status(const struct pmof_ns *ns, u64 offset, u64 length)
+{
+	return pmof_bad_any(&ns->bad) ? pmof_bad_status_slow(ns, offset, length) : 0;
+}
 
 /* sysfs.c */
 extern struct class pmof_session_class;

@@ -115,6 +115,7 @@ static void init_session(struct pmof_session *s, struct pmof_port *port,
 	s->ib_dev = cm_id->device;
 	INIT_LIST_HEAD(&s->entry);
 	xa_init(&s->segments);
+	xa_init(&s->pieces);
 	spin_lock_init(&s->admin_lock);
 	INIT_LIST_HEAD(&s->admin_reqs);
 	INIT_WORK(&s->admin_work, admin_work);

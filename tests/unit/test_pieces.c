@@ -215,14 +215,15 @@ TEST(sectors)
 {
 	struct pmof_range r;
 
-	EXPECT_FALSE(pmof_sectors_inside(1, 511, &r));
-	EXPECT_FALSE(pmof_sectors_inside(0, 511, &r));
-	EXPECT_FALSE(pmof_sectors_inside(1, 1022, &r));
-	EXPECT_FALSE(pmof_sectors_inside(512, 0, &r));
-	EXPECT_TRUE(pmof_sectors_inside(1, 1023, &r));
+	EXPECT_FALSE(pmof_units_inside(1, 511, 512, &r));
+	EXPECT_FALSE(pmof_units_inside(0, 511, 512, &r));
+	EXPECT_FALSE(pmof_units_inside(1, 1022, 512, &r));
+	EXPECT_FALSE(pmof_units_inside(512, 0, 512, &r));
+	EXPECT_FALSE(pmof_units_inside(512, 4096, 4096, &r));
+	EXPECT_TRUE(pmof_units_inside(1, 1023, 512, &r));
 	EXPECT_EQ(512, r.offset);
 	EXPECT_EQ(512, r.length);
-	EXPECT_TRUE(pmof_sectors_inside(0, 4096, &r));
+	EXPECT_TRUE(pmof_units_inside(0, 4097, 4096, &r));
 	EXPECT_EQ(0, r.offset);
 	EXPECT_EQ(4096, r.length);
 

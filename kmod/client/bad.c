@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations on ranges with bad pages: run by run, each waited for.  What RDMA
+ * reaches goes as always; the good sectors of a bad page go by GET and PUT
+ * messages; a bad sector fails the whole with -ENODATA (EIO for user space), but for
+ * what overwrites it as a whole, which may repair it.
+ *
+ * All that is put here is durable when it is through, asked for or not: so no
+ * later PERSIST has to name a page with a bad sector.
+ */
+#include <linux/slab.h>
+
+#include "client.h"
+
+/* One operation's, for a page at most. */
+struct mover {
+	struct pmof_req *req;
+	struct pmof_queue *q;
+	void *buf;		/* PAGE_SIZE; made when it is needed */
+};
+
+/* --- messages --------------------------------------------------------------- */
+
+/* Sends what @send says and waits.  The slot is the caller's until here. */
+static int call(struct pmof_req *sub, struct pmof_slot *slot, struct pmof_send *send)
+{
+	pmof_slot_post(slot, &send->wr, 2);
+	pmof_post_end();
+	return pmof_req_wait(sub);
+}
+
+static struct pmof_slot *message_slot(struct mover *m, struct pmof_req *sub, int *rc)
+{
+	struct pmof_slot *slot;
+
+	*sub = (struct pmof_req) { .unkillable = m->req->unkillable };
+	pmof_req_begin(sub, m->q);
+	/* What it must wait for comes before its first message. */
+	sub->fence = m->req->fence;
+	m->req->fence = false;
+	slot = pmof_slot_get(m->q, sub);
+	if (!pmof_slot_begin(slot, rc))
+		return NULL;
+	m->req->sent = true;
+	return slot;
+}
+
+static int get_message(struct mover *m, const struct pmof_range *r, void *to)
+{
+	struct pmof_bad_get get = { to, r->length };
+	struct pmof_slot *slot;
+	struct pmof_send send;
+	struct pmof_req sub;
+	int rc;
+
+	slot = message_slot(m, &sub, &rc);
+	if (!slot)
+		return rc;
+	slot->get = &get;
+	pmof_send_init(slot, &send, PMOF_MSG_GET, pmof_put_get(slot->msg.data, slot->tag, r));
+	return call(&sub, slot, &send);
+}
+
+/* The reply to get_message(): 0 or a PMOF_SC_* code.  Completion context. */
+int pmof_bad_take(struct pmof_slot *slot, const void *buf, u32 len)
+{
+	const struct pmof_wire_get_reply *w = buf;
+	int status = pmof_get_get_reply(buf, len, slot->get->length);
+
+	if (!status)
+		memcpy(slot->get->to, w->data, slot->get->length);
+	return status;
+}
+
+/* Header and data lie in the bounce buffer: one SGE, for devices that take no more. */
+static int put_message(struct mover *m, const struct pmof_range *r, const void *data)
+{
+	struct pmof_put put = { .range = *r };
+	struct pmof_slot *slot;
+	struct pmof_send send;
+	struct pmof_req sub;
+	size_t len;
+	int rc;
+
+	slot = message_slot(m, &sub, &rc);
+	if (!slot)
+		return rc;
+	len = pmof_put_put(slot->bounce.data, slot->tag, &put);
+	memcpy(slot->bounce.data + len, data, r->length);
+	pmof_send_init(slot, &send, PMOF_MSG_PUT, len);
+	pmof_slot_use_buf(slot, &slot->bounce, len + r->length);
+	send.sge[0] = slot->sge[0];
+	return call(&sub, slot, &send);
+}
+
+static int zero_message(struct mover *m, const struct pmof_range *r)
+{
+	struct pmof_slot *slot;
+	struct pmof_send send;
+	struct pmof_req sub;
+	int rc;
+
+	slot = message_slot(m, &sub, &rc);
+	if (!slot)
+		return rc;
+	pmof_send_init(slot, &send, PMOF_MSG_ZERO, pmof_put_zero(slot->msg.data, slot->tag, r));
+	return call(&sub, slot, &send);
+}
+
+static int commit_message(struct mover *m)
+{
+	struct pmof_range none = { m->req->offset, 0 };
+	struct pmof_put put = pmof_req_commit(m->req, &none);
+	struct pmof_slot *slot;
+	struct pmof_send send;
+	struct pmof_req sub;
+	int rc;
+
+	slot = message_slot(m, &sub, &rc);
+	if (!slot)
+		return rc;
+	pmof_send_init(slot, &send, PMOF_MSG_COMMIT,
+		       pmof_put_commit(slot->msg.data, slot->tag, &put));
+	return call(&sub, slot, &send);
+}
+
+/* --- what RDMA does not reach -------------------------------------------------- */
+
+/* Part of a page into @m->buf. */
+static int get_page_part(struct mover *m, u64 offset, u32 length)
+{
+	u32 done = 0;
+	int rc = 0;
+
+	while (!rc && done < length) {
+		struct pmof_range r = { offset + done, min_t(u32, length - done, PMOF_MAX_GET) };
+
+		rc = get_message(m, &r, m->buf + done);
+		done += r.length;
+	}
+	if (!rc && copy_to_iter(m->buf, length, &m->req->iter) != length)
+		rc = -EFAULT;
+	return rc;
+}
+
+static int put_sectors(struct mover *m, u64 offset, u32 length)
+{
+	u32 most = m->q->conn->login.max_inline, done = 0;
+	int rc = 0;
+
+	if (most < PMOF_SECTOR)
+		return -EOPNOTSUPP;
+	while (!rc && done < length) {
+		struct pmof_range r = { offset + done };
+
+		r.length = pmof_put_cut(r.offset, length - done, most);
+		rc = put_message(m, &r, m->buf + done);
+		done += r.length;
+	}
+	return rc;
+}
+
+/*
+ * A page that has failed as a whole comes back by nothing less than a write of
+ * all of it, more than one PUT: so it is zeroed, then put.  Nobody can have
+ * counted on what it held before.
+ */
+static int put_page_part(struct mover *m, u64 offset, u32 length)
+{
+	struct pmof_range page = { offset, length };
+	int rc;
+
+	if (copy_from_iter(m->buf, length, &m->req->iter) != length)
+		return -EFAULT;
+	rc = put_sectors(m, offset, length);
+	if (rc != -ENODATA || length != PMOF_BAD_PAGE)
+		return rc;
+	rc = zero_message(m, &page);
+	return rc ?: put_sectors(m, offset, length);
+}
+
+static int move_gap(struct mover *m, u64 offset, u64 length)
+{
+	int rc = 0;
+
+	if (!m->buf)
+		m->buf = kmalloc(PMOF_BAD_PAGE, GFP_NOIO);
+	if (!m->buf)
+		return -ENOMEM;
+	while (!rc && length) {
+		u32 n = min_t(u64, length, PMOF_BAD_PAGE - (offset & (PMOF_BAD_PAGE - 1)));
+
+		rc = m->req->opcode == PMOF_OP_GET ? get_page_part(m, offset, n) :
+						     put_page_part(m, offset, n);
+		offset += n;
+		length -= n;
+	}
+	return rc;
+}
+
+/* --- what RDMA reaches ----------------------------------------------------------- */
+
+static int move_good(struct mover *m, u64 offset, u64 length)
+{
+	struct pmof_req *req = m->req;
+	struct pmof_req sub = {
+		.opcode		= req->opcode,
+		.flags		= req->opcode == PMOF_OP_PUT ? PMOF_F_PERSIST : 0,
+		.offset		= offset,
+		.length		= length,
+		.iter		= req->iter,
+		.has_iter	= true,
+		.hipri		= req->hipri,
+		.unkillable	= req->unkillable,
+	};
+	size_t more = iov_iter_count(&req->iter) - length;
+	int rc, waited;
+
+	iov_iter_truncate(&sub.iter, length);
+	pmof_req_begin(&sub, m->q);
+	sub.persist = pmof_persist_pick(m->q->conn, length);
+	sub.fence = req->fence;
+	req->fence = false;
+	rc = pmof_transfer(&sub);
+	waited = pmof_req_wait(&sub);
+	pmof_window_end(&sub);
+	rc = rc ?: waited;
+	if (sub.kept) {
+		waited = pmof_transfer_deliver(&sub);
+		rc = rc ?: waited;
+	}
+	req->sent |= sub.sent;
+	req->iter = sub.iter;
+	iov_iter_reexpand(&req->iter, iov_iter_count(&req->iter) + more);
+	return rc;
+}
+
+/* Moves [@offset, @offset + @length), from or to where the request's iterator is. */
+static int move(struct mover *m, u64 offset, u64 length)
+{
+	int rc = 0;
+	bool gap;
+	u64 n;
+
+	while (!rc && length) {
+		n = pmof_bad_run(m->q->conn, offset, length, &gap);
+		rc = gap ? move_gap(m, offset, n) : move_good(m, offset, n);
+		offset += n;
+		length -= n;
+	}
+	return rc;
+}
+
+/* --- operations --------------------------------------------------------------- */
+
+/* A put or get whose range pmof_bad_hit().  Begun.  Sleeps; what it has sent has ended. */
+int pmof_bad_move(struct pmof_req *req)
+{
+	struct mover m = { .req = req, .q = req->q };
+	int rc = move(&m, req->offset, pmof_req_bytes(req));
+
+	/* [C2] The data are durable. */
+	if (!rc && (req->flags & PMOF_F_COMMIT))
+		rc = commit_message(&m);
+	kfree(m.buf);
+	/* So is a plain put: there is nothing to mark for a PERSIST. */
+	if (!rc && req->opcode == PMOF_OP_PUT)
+		req->flags |= PMOF_F_PERSIST;
+	return rc;
+}
+
+static int get_word(struct pmof_req *req, u64 offset, u64 *word)
+{
+	struct pmof_req sub = { .opcode = PMOF_OP_GET, .offset = offset, .length = sizeof(__le64) };
+	__le64 value;
+	struct kvec vec = { &value, sizeof(value) };
+	int rc;
+
+	iov_iter_kvec(&sub.iter, ITER_DEST, &vec, 1, sizeof(value));
+	pmof_req_begin(&sub, req->q);
+	sub.fence = req->fence;
+	req->fence = false;
+	rc = pmof_bad_move(&sub);
+	*word = le64_to_cpu(value);
+	return rc;
+}
+
+/* [C7] The same three steps as always, each waited for. */
+static int valid_get(struct pmof_req *req)
+{
+	u64 trailer = pmof_object_trailer(req->offset, req->length);
+	u64 before = 0, after = 0;
+	int rc = get_word(req, trailer, &before);
+
+	if (rc)
+		return rc;
+	if (!pmof_trailer_valid(before))
+		return -EAGAIN;
+	rc = pmof_bad_move(req);
+	if (!rc)
+		rc = get_word(req, trailer, &after);
+	if (rc)
+		return rc;
+	if (after != before)
+		return -EAGAIN;
+	req->old = pmof_trailer_generation(before);
+	return 0;
+}
+
+/**
+ * pmof_bad_issue - issue a put, get or atomic whose range pmof_bad_hit()
+ * @req: checked, begun
+ *
+ * Return: 0 when it is done; -ENODATA: a bad sector; or as pmof_transfer().  There
+ * is no message for atomics, so they fail anywhere in a bad page.
+ */
+int pmof_bad_issue(struct pmof_req *req)
+{
+	if (req->nowait)
+		return -EAGAIN;
+	switch (req->opcode) {
+	case PMOF_OP_PUT:
+		return pmof_bad_move(req);
+	case PMOF_OP_GET:
+		return req->flags & PMOF_F_VALID ? valid_get(req) : pmof_bad_move(req);
+	default:
+		return -ENODATA;
+	}
+}
+
+/*
+ * Moves a piece of contiguous memory, for the block device and the page cache: waits
+ * for the end.  Return: 0 or a negative errno.  Sleeps.
+ */
+int pmof_bad_vec(struct pmof_conn *conn, u16 opcode, u64 offset, const struct bio_vec *vec)
+{
+	struct pmof_req req = {
+		.opcode = opcode, .offset = offset, .length = vec->bv_len, .has_iter = true,
+		.unkillable = true,
+	};
+
+	iov_iter_bvec(&req.iter, opcode == PMOF_OP_GET ? ITER_DEST : ITER_SOURCE, vec, 1,
+		      vec->bv_len);
+	pmof_req_begin(&req, pmof_req_queue(conn));
+	return pmof_bad_move(&req);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Segments with bad pages, in pieces: what is good between those, as an MR
+ * each.  No MR has a page with a bad sector.
+ */
+#include <linux/slab.h>
+
+#include "server.h"
+
+/* What one GET_PIECES posts and answers. */
+struct batch {
+	struct ib_reg_wr wr[PMOF_SRV_REG_BATCH];
+	struct pmof_piece piece[PMOF_SRV_REG_BATCH];
+	u32 nr;
+	u32 nr_wr;
+	struct ib_send_wr *chain;
+	struct ib_send_wr **tail;
+};
+
+static_assert(PMOF_SRV_REG_BATCH <= PMOF_PIECES_PER_REPLY);
+
+/* Adds the piece at @offset, which may be there already.  Returns its length or an errno. */
+static s64 add_piece(struct pmof_srv_queue *q, struct batch *b, u64 offset, u64 length,
+		     u32 page_size)
+{
+	struct pmof_session *s = q->session;
+	unsigned long index = offset / PMOF_BAD_PAGE;
+	struct pmof_segment *seg = xa_load(&s->pieces, index);
+	int rc;
+
+	if (!seg) {
+		seg = pmof_segment_alloc(s, offset, length, page_size);
+		if (IS_ERR(seg))
+			return PTR_ERR(seg);
+		rc = xa_err(xa_store(&s->pieces, index, seg, GFP_KERNEL));
+		if (rc) {
+			pmof_segment_free(s, seg);
+			return rc;
+		}
+		pmof_session_stat(s, PMOF_SRV_MRS, 1);
+		*b->tail = pmof_segment_reg(q, seg, &b->wr[b->nr_wr++]);
+		b->tail = &(*b->tail)->next;
+	}
+	b->piece[b->nr] = (struct pmof_piece) { .offset = offset };
+	pmof_segment_describe(seg, &b->piece[b->nr]);
+	return b->piece[b->nr++].length;
+}
+
+/* Fills the batch from *at on, and moves that on.  Returns 0 or an errno. */
+static int fill_batch(struct pmof_srv_queue *q, struct batch *b, u64 *at, u64 end)
+{
+	struct pmof_session *s = q->session;
+	const struct pmof_pages *bad = &s->ns->bad.pages;
+	u64 good, length;
+	u32 page_size;
+	s64 n;
+
+	lockdep_assert_held(&s->ns->bad.lock);
+	while (b->nr < PMOF_SRV_REG_BATCH) {
+		good = pmof_pages_good(bad, at, end);
+		if (!good)
+			break;
+		length = pmof_piece_cut(*at, good, s->page_size, &page_size);
+		n = add_piece(q, b, *at, length, page_size);
+		if (n < 0)
+			return n;
+		*at += n;
+	}
+	return 0;
+}
+
+/*
+ * Answers a GET_PIECES: the pieces of one segment from an offset on, registered
+ * as in pmof_segments_get().  Returns 0 or a PMOF_SC_* code.
+ */
+int pmof_pieces_get(struct pmof_srv_req *req)
+{
+	struct pmof_srv_queue *q = req->queue;
+	struct pmof_session *s = q->session;
+	u32 i = pmof_layout_index(&s->layout, req->from);
+	u64 end = ((u64)i << s->layout.shift) + pmof_layout_length(&s->layout, i);
+	u64 at = round_down(req->from, PMOF_BAD_PAGE);
+	struct batch *b = kzalloc(sizeof(*b), GFP_KERNEL);
+	int rc;
+
+	if (!b)
+		return PMOF_SC_NO_MEMORY;
+	b->tail = &b->chain;
+	mutex_lock(&s->ns->bad.lock);
+	rc = fill_batch(q, b, &at, end);
+	mutex_unlock(&s->ns->bad.lock);
+	/* Those before a failure are good. */
+	if (!rc || b->nr)
+		pmof_srv_queue_reply(req, pmof_put_pieces_reply(req->reply, req->tag, at,
+								b->piece, b->nr), b->chain);
+	rc = b->nr ? 0 : rc;
+	kfree(b);
+	if (!rc)
+		return 0;
+	return rc == -ENOMEM ? PMOF_SC_NO_MEMORY : PMOF_SC_INTERNAL;
+}

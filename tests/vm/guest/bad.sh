@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash disable=SC2012,SC2015,SC2016,SC2086,SC2154 # as the scripts that source it
+#
+# Bad blocks and memory failure, by server and client on one machine. The device
+# is one whose driver can clear poison: legacy PMEM, of which it believes that
+# a write does. Needs lib.sh, port 1, and no connection.
+
+bad_name=poisoned
+
+bad_connect() {
+	exec 3<>/dev/pmof-control || return
+	/usr/bin/echo "addr=$LAB_IP,name=$bad_name${1:+,$1}" >&3 || { exec 3>&-; return 1; }
+	read -r _answer <&3
+	exec 3>&-
+	until_true 5 test -b "/dev/pmof${_answer#instance=}"
+}
+
+bad_dead() {
+	[ "$(ls /sys/class/pmof-session)" = "" ] && until_true 10 state_is pmof0 dead
+}
+
+bad_again() {
+	pmof_disconnect pmof0
+	bad_connect "$1"
+}
+
+# bad_set SECTOR COUNT: on the list, and looked at.
+bad_set() {
+	echo "$1 $2" >/sys/block/$bad_dev/badblocks && set_attr $ns/$bad_name/rescan 1
+}
+
+sector() {
+	dd if=/dev/$1 bs=512 skip=$2 count=${3:-1} ${4:+iflag=$4} 2>/tmp/dd.log
+}
+
+# The sector reads as zeros or fails with EIO.
+sector_eio() {
+	! sector "$@" >/dev/null && grep -q "Input/output error" /tmp/dd.log
+}
+
+# bad_blocks DEVICE
+bad_blocks() {
+	bad_dev=${1##*/}
+	ns_make $bad_name $1 allow_volatile=1 && ns_enable $bad_name || return
+	ln -s $ns/$bad_name $ports/1/namespaces/$bad_name
+	dd if=/dev/urandom of=/tmp/page bs=4096 count=1 2>/dev/null
+	t "bad blocks: none yet" test "$(cat $ns/$bad_name/bad_sectors)" = 0
+	t "bad blocks: connect" bad_connect block=1
+	t "bad blocks: a clean segment is whole" test "$(cat /sys/class/pmof/pmof0/bad_sectors)" = 0
+
+	# Sector 2082: the third of a page.
+	t "a scrub finds one, a rescan ends the sessions" bad_set 2082 1
+	t "and has when it returns" bad_dead
+	t "it is counted: configfs" test "$(cat $ns/$bad_name/bad_sectors)" = 1
+	t "pmof server list" sh -c "pmof server list --json | tr -d ' \n' | grep -q '\"bad_sectors\":1[,}]'"
+	t "connect again" bad_again block=1
+	t "pmof info" sh -c 'pmof info pmof0 | grep -q "bad sectors.*1"'
+	suite bad 100 env PMOF_BAD_OFF=$((2082 * 512)) $PROGRAMS/bad
+	suite bad-rpc 100 env PMOF_BAD_OFF=$((2082 * 512)) $PROGRAMS/bad -t puts
+
+	t "block: the bad sector" sector_eio pmof0 2082 1 direct
+	t "block: its neighbours" sh -c 'dd if=/dev/pmof0 bs=512 skip=2081 count=1 iflag=direct of=/tmp/s && dd if=/dev/pmof0 bs=512 skip=2083 count=5 iflag=direct of=/tmp/s'
+	t "block: what crosses it" sector_eio pmof0 2048 128 direct
+	t "block: what is beside it" sh -c 'dd if=/dev/pmof0 bs=512 skip=2048 count=34 iflag=direct of=/tmp/s'
+	t "block: a medium error" sh -c 'dmesg | tail -n 40 | grep -q "critical medium error, dev pmof0"'
+	t "block: write to a neighbour" sh -c 'dd if=/tmp/page of=/dev/pmof0 bs=512 seek=2083 count=1 oflag=direct'
+	sector pmof0 2083 1 direct >/tmp/s
+	t "block: and read it" cmp -n 512 /tmp/s /tmp/page
+	PMOF_NS=$bad_name
+	suite hostile_bad 100 env PMOF_BAD_OFF=$((2082 * 512)) LAB_SERVER_IP=$LAB_IP $PROGRAMS/hostile_bad
+	PMOF_NS=data
+
+	# An overwrite of the sector repairs it.
+	t "overwrite the bad sector" sh -c "head -c 512 /tmp/page | pmof put pmof0 $((2082 * 512)) --persist"
+	sector pmof0 2082 1 direct >/tmp/s
+	t "it reads as it was written" cmp -n 512 /tmp/s /tmp/page
+	t "and is off the list" test "$(cat /sys/block/$bad_dev/badblocks)" = ""
+	t "which is noticed" until_true 10 test "$(cat $ns/$bad_name/bad_sectors)" = 0
+	t "nobody is disturbed" state_is pmof0 live
+	bad_again block=1
+	t "the segment is whole again" test "$(cat /sys/class/pmof/pmof0/bad_sectors)" = 0
+
+	# The same without a rescan by hand, and by zeros.
+	set_attr /sys/module/pmof_server/parameters/rescan_seconds 1
+	echo "4096 3" >/sys/block/$bad_dev/badblocks
+	t "a rescan comes by itself" until_true 70 bad_dead
+	bad_again block=1
+	t "block: a discard repairs" blkdiscard -z -o $((4096 * 512)) -l 4096 /dev/pmof0
+	t "block: it reads" sector pmof0 4096 8 direct
+	t "and none is bad" until_true 70 test "$(cat $ns/$bad_name/bad_sectors)" = 0
+	bad_memory_failure
+
+	pmof_disconnect pmof0
+	rm $ports/1/namespaces/$bad_name
+	ns_remove $bad_name
+}
+
+# A page of the medium fails under the load of somebody.
+bad_memory_failure() {
+	_hard=/sys/devices/system/memory/hard_offline_page
+	_start=$(cat /sys/block/$bad_dev/device/resource)
+	if [ ! -w $_hard ] || [ -z "$_start" ]; then
+		t_skip "memory failure" "no $_hard in this kernel"
+		return
+	fi
+	bad_again block=1
+	dd if=/dev/zero of=/dev/pmof0 bs=4096 seek=1024 count=20000 oflag=direct 2>/dev/null &
+	_load=$!
+	sleep 1
+	t "memory failure with I/O running" set_attr $_hard $((_start + 8192 * 512))
+	t "no session is left when it returns" bad_dead
+	wait $_load
+	t "all of the page is bad" test "$(cat /sys/block/$bad_dev/badblocks)" = "8192 8"
+	t "it is counted" test "$(cat $ns/$bad_name/bad_sectors)" = 8
+	t "connect again" bad_again block=1
+	t "the page cannot be read" sector_eio pmof0 8195 1 direct
+	t "the one before can" sector pmof0 8184 8 direct
+	t "a sector of it cannot be written" fails_with . \
+		sh -c 'dd if=/tmp/page of=/dev/pmof0 bs=512 seek=8193 count=1 oflag=direct'
+	t "all of it can" dd if=/tmp/page of=/dev/pmof0 bs=4096 seek=1024 count=1 oflag=direct
+	sector pmof0 8192 8 direct >/tmp/s
+	t "and read" cmp /tmp/s /tmp/page
+	t "nothing is bad" test "$(cat /sys/block/$bad_dev/badblocks)" = ""
+}
