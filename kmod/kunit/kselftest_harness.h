@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the unit tests (tests/unit) use of the kernel's kselftest_harness.h and of
+ * the C library, on KUnit: so that they run in a kernel as they are.
+ */
+#ifndef PMOF_KUNIT_HARNESS_H
+#define PMOF_KUNIT_HARNESS_H
+
+#include <kunit/test.h>
+#include <linux/slab.h>
+#include "pure.h"
+
+struct __test_metadata {
+	struct kunit *test;
+	bool trigger;		/* a check has just failed */
+};
+
+#define PMOF_KUNIT_SUITE(name_)						\
+	static struct kunit_suite pmof_suite = {			\
+		.name = "pmof_" #name_,					\
+		.test_cases = pmof_cases,				\
+	};								\
+	kunit_test_suite(pmof_suite)
+
+#define TEST(name)							\
+	static void body_##name(struct __test_metadata *_metadata);	\
+	static void kunit_##name(struct kunit *test)			\
+	{								\
+		struct __test_metadata metadata = { .test = test };	\
+									\
+		body_##name(&metadata);					\
+	}								\
+	static void body_##name(struct __test_metadata __maybe_unused *_metadata)
+
+#define FIXTURE(fixture)	struct fixture_##fixture
+
+#define FIXTURE_SETUP(fixture)						\
+	static void fixture##_setup(struct __test_metadata __maybe_unused *_metadata, \
+				    struct fixture_##fixture __maybe_unused *self)
+
+#define FIXTURE_TEARDOWN(fixture)					\
+	static void fixture##_teardown(struct __test_metadata __maybe_unused *_metadata, \
+				       struct fixture_##fixture __maybe_unused *self)
+
+#define TEST_F(fixture, name)						\
+	static void body_##name(struct __test_metadata *_metadata,	\
+				struct fixture_##fixture *self);	\
+	static void kunit_##fixture##_##name(struct kunit *test)	\
+	{								\
+		struct __test_metadata metadata = { .test = test };	\
+		struct fixture_##fixture self = {};			\
+									\
+		fixture##_setup(&metadata, &self);			\
+		body_##name(&metadata, &self);				\
+		fixture##_teardown(&metadata, &self);			\
+	}								\
+	static void body_##name(struct __test_metadata __maybe_unused *_metadata, \
+				struct fixture_##fixture __maybe_unused *self)
+
+/* The table of cases that a suite needs stands behind the last test. */
+#define TEST_HARNESS_MAIN
+
+#define TH_LOG(fmt, ...)	kunit_err(_metadata->test, fmt, ##__VA_ARGS__)
+
+/* Behind a check that failed: what follows it, once; then, if @fatal, no more. */
+static inline bool harness_bail(struct __test_metadata *metadata, bool fatal)
+{
+	if (fatal)
+		__kunit_abort(metadata->test);
+	return false;
+}
+
+#define HARNESS_CHECK(fatal, want, op, seen)				\
+	do {								\
+		__auto_type want_ = (want);				\
+		__auto_type seen_ = (seen);				\
+									\
+		if (!(want_ op seen_)) {				\
+			KUNIT_FAIL(_metadata->test, "%s " #op " %s: %#llx, %#llx", #want, #seen, \
+				   (u64)(uintptr_t)want_, (u64)(uintptr_t)seen_); \
+			_metadata->trigger = true;			\
+		}							\
+	} while (0);							\
+	for (; _metadata->trigger; _metadata->trigger = harness_bail(_metadata, fatal))
+
+#define HARNESS_STR(want, equal, seen)					\
+	do {								\
+		const char *want_ = (want);				\
+		const char *seen_ = (seen);				\
+									\
+		if (!strcmp(want_, seen_) != (equal)) {			\
+			KUNIT_FAIL(_metadata->test, "%s, %s: '%s', '%s'", #want, #seen, want_, \
+				   seen_);				\
+			_metadata->trigger = true;			\
+		}							\
+	} while (0);							\
+	for (; _metadata->trigger; _metadata->trigger = false)
+
+#define EXPECT_EQ(want, seen)	HARNESS_CHECK(false, want, ==, seen)
+#define EXPECT_NE(want, seen)	HARNESS_CHECK(false, want, !=, seen)
+#define EXPECT_LT(want, seen)	HARNESS_CHECK(false, want, <, seen)
+#define EXPECT_LE(want, seen)	HARNESS_CHECK(false, want, <=, seen)
+#define EXPECT_GT(want, seen)	HARNESS_CHECK(false, want, >, seen)
+#define EXPECT_GE(want, seen)	HARNESS_CHECK(false, want, >=, seen)
+#define EXPECT_TRUE(seen)	HARNESS_CHECK(false, 0, !=, seen)
+#define EXPECT_FALSE(seen)	HARNESS_CHECK(false, 0, ==, seen)
+#define EXPECT_STREQ(want, seen)	HARNESS_STR(want, true, seen)
+#define EXPECT_STRNE(want, seen)	HARNESS_STR(want, false, seen)
+#define ASSERT_EQ(want, seen)	HARNESS_CHECK(true, want, ==, seen)
+#define ASSERT_NE(want, seen)	HARNESS_CHECK(true, want, !=, seen)
+#define ASSERT_LT(want, seen)	HARNESS_CHECK(true, want, <, seen)
+#define ASSERT_LE(want, seen)	HARNESS_CHECK(true, want, <=, seen)
+#define ASSERT_GT(want, seen)	HARNESS_CHECK(true, want, >, seen)
+#define ASSERT_GE(want, seen)	HARNESS_CHECK(true, want, >=, seen)
+#define ASSERT_TRUE(seen)	HARNESS_CHECK(true, 0, !=, seen)
+#define ASSERT_FALSE(seen)	HARNESS_CHECK(true, 0, ==, seen)
+
+/* --- the C library ----------------------------------------------------------- */
+
+const char *pmof_kunit_env(const char *name);
+
+#define getenv(name)		pmof_kunit_env(name)
+#define strtoull(s, end, base)	simple_strtoull(s, end, base)
+#define malloc(size)		kmalloc(size, GFP_KERNEL | __GFP_NOFAIL)
+#define free(p)			kfree(p)
+
+#endif /* PMOF_KUNIT_HARNESS_H */
