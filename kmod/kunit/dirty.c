@@ -7,10 +7,10 @@
 #define CHUNKS	200
 #define NS_SIZE	(CHUNKS * CHUNK - 77)
 
-static const struct pmof_persister by_range = { .by_range = true };
+static const struct pmof_persist_ops by_range = { .by_range = true };
 
 /* What the file asks of the rest of the client. */
-const struct pmof_persister *pmof_persist_persister(struct pmof_conn *conn)
+const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *conn)
 {
 	return &by_range;
 }

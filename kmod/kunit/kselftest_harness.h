@@ -70,8 +70,9 @@ static inline bool harness_bail(struct __test_metadata *metadata, bool fatal)
 	return false;
 }
 
+/* One statement, behind which another may stand that is for a failure only. */
 #define HARNESS_CHECK(fatal, want, op, seen)				\
-	do {								\
+	for (({								\
 		__auto_type want_ = (want);				\
 		__auto_type seen_ = (seen);				\
 									\
@@ -80,21 +81,19 @@ static inline bool harness_bail(struct __test_metadata *metadata, bool fatal)
 				   (u64)(uintptr_t)want_, (u64)(uintptr_t)seen_); \
 			_metadata->trigger = true;			\
 		}							\
-	} while (0);							\
-	for (; _metadata->trigger; _metadata->trigger = harness_bail(_metadata, fatal))
+	     }); _metadata->trigger; _metadata->trigger = harness_bail(_metadata, fatal))
 
 #define HARNESS_STR(want, equal, seen)					\
-	do {								\
+	for (({								\
 		const char *want_ = (want);				\
 		const char *seen_ = (seen);				\
 									\
-		if (!strcmp(want_, seen_) != (equal)) {			\
+		if ((strcmp(want_, seen_) == 0) != (equal)) {		\
 			KUNIT_FAIL(_metadata->test, "%s, %s: '%s', '%s'", #want, #seen, want_, \
 				   seen_);				\
 			_metadata->trigger = true;			\
 		}							\
-	} while (0);							\
-	for (; _metadata->trigger; _metadata->trigger = false)
+	     }); _metadata->trigger; _metadata->trigger = false)
 
 #define EXPECT_EQ(want, seen)	HARNESS_CHECK(false, want, ==, seen)
 #define EXPECT_NE(want, seen)	HARNESS_CHECK(false, want, !=, seen)
@@ -102,8 +101,8 @@ static inline bool harness_bail(struct __test_metadata *metadata, bool fatal)
 #define EXPECT_LE(want, seen)	HARNESS_CHECK(false, want, <=, seen)
 #define EXPECT_GT(want, seen)	HARNESS_CHECK(false, want, >, seen)
 #define EXPECT_GE(want, seen)	HARNESS_CHECK(false, want, >=, seen)
-#define EXPECT_TRUE(seen)	HARNESS_CHECK(false, 0, !=, seen)
-#define EXPECT_FALSE(seen)	HARNESS_CHECK(false, 0, ==, seen)
+#define EXPECT_TRUE(seen)	HARNESS_CHECK(false, true, ==, !!(seen))
+#define EXPECT_FALSE(seen)	HARNESS_CHECK(false, false, ==, !!(seen))
 #define EXPECT_STREQ(want, seen)	HARNESS_STR(want, true, seen)
 #define EXPECT_STRNE(want, seen)	HARNESS_STR(want, false, seen)
 #define ASSERT_EQ(want, seen)	HARNESS_CHECK(true, want, ==, seen)
@@ -112,13 +111,17 @@ static inline bool harness_bail(struct __test_metadata *metadata, bool fatal)
 #define ASSERT_LE(want, seen)	HARNESS_CHECK(true, want, <=, seen)
 #define ASSERT_GT(want, seen)	HARNESS_CHECK(true, want, >, seen)
 #define ASSERT_GE(want, seen)	HARNESS_CHECK(true, want, >=, seen)
-#define ASSERT_TRUE(seen)	HARNESS_CHECK(true, 0, !=, seen)
-#define ASSERT_FALSE(seen)	HARNESS_CHECK(true, 0, ==, seen)
+#define ASSERT_TRUE(seen)	HARNESS_CHECK(true, true, ==, !!(seen))
+#define ASSERT_FALSE(seen)	HARNESS_CHECK(true, false, ==, !!(seen))
 
 /* --- the C library ----------------------------------------------------------- */
 
 const char *pmof_kunit_env(const char *name);
 
+/* The kernel's, which a test has for itself. */
+#undef READ
+
+#define UINT64_MAX		U64_MAX
 #define getenv(name)		pmof_kunit_env(name)
 #define strtoull(s, end, base)	simple_strtoull(s, end, base)
 #define malloc(size)		kmalloc(size, GFP_KERNEL | __GFP_NOFAIL)
