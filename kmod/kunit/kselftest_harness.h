@@ -62,7 +62,22 @@ struct __test_metadata {
 
 #define TH_LOG(fmt, ...)	kunit_err(_metadata->test, fmt, ##__VA_ARGS__)
 
-/* Behind a check that failed: what follows it, once; then, if @fatal, no more. */
+/* A check has failed; what stands behind it follows, once. */
+static inline void harness_fail(struct __test_metadata *metadata, int line, const char *check,
+				u64 want, u64 seen)
+{
+	KUNIT_FAIL(metadata->test, "line %d: %s: %#llx, %#llx", line, check, want, seen);
+	metadata->trigger = true;
+}
+
+static inline void harness_fail_str(struct __test_metadata *metadata, int line, const char *check,
+				    const char *want, const char *seen)
+{
+	KUNIT_FAIL(metadata->test, "line %d: %s: '%s', '%s'", line, check, want, seen);
+	metadata->trigger = true;
+}
+
+/* After that; if @fatal, there is no more. */
 static inline bool harness_bail(struct __test_metadata *metadata, bool fatal)
 {
 	if (fatal)
@@ -70,30 +85,33 @@ static inline bool harness_bail(struct __test_metadata *metadata, bool fatal)
 	return false;
 }
 
-/* One statement, behind which another may stand that is for a failure only. */
-#define HARNESS_CHECK(fatal, want, op, seen)				\
-	for (({								\
+#define HARNESS_EVAL(want, op, seen)					\
+	({								\
 		__auto_type want_ = (want);				\
 		__auto_type seen_ = (seen);				\
 									\
-		if (!(want_ op seen_)) {				\
-			KUNIT_FAIL(_metadata->test, "%s " #op " %s: %#llx, %#llx", #want, #seen, \
-				   (u64)(uintptr_t)want_, (u64)(uintptr_t)seen_); \
-			_metadata->trigger = true;			\
-		}							\
-	     }); _metadata->trigger; _metadata->trigger = harness_bail(_metadata, fatal))
+		if (!(want_ op seen_))					\
+			harness_fail(_metadata, __LINE__, #want " " #op " " #seen, \
+				     (u64)(uintptr_t)want_, (u64)(uintptr_t)seen_); \
+	})
 
-#define HARNESS_STR(want, equal, seen)					\
-	for (({								\
+#define HARNESS_EVAL_STR(want, differs, seen)				\
+	({								\
 		const char *want_ = (want);				\
 		const char *seen_ = (seen);				\
 									\
-		if ((strcmp(want_, seen_) == 0) != (equal)) {		\
-			KUNIT_FAIL(_metadata->test, "%s, %s: '%s', '%s'", #want, #seen, want_, \
-				   seen_);				\
-			_metadata->trigger = true;			\
-		}							\
-	     }); _metadata->trigger; _metadata->trigger = false)
+		if (!!strcmp(want_, seen_) != (differs))		\
+			harness_fail_str(_metadata, __LINE__, #seen, want_, seen_); \
+	})
+
+/* One statement, behind which another may stand that is for a failure only. */
+#define HARNESS_CHECK(fatal, want, op, seen)				\
+	for (HARNESS_EVAL(want, op, seen); _metadata->trigger;		\
+	     _metadata->trigger = harness_bail(_metadata, fatal))
+
+#define HARNESS_STR(want, differs, seen)				\
+	for (HARNESS_EVAL_STR(want, differs, seen); _metadata->trigger;	\
+	     _metadata->trigger = harness_bail(_metadata, false))
 
 #define EXPECT_EQ(want, seen)	HARNESS_CHECK(false, want, ==, seen)
 #define EXPECT_NE(want, seen)	HARNESS_CHECK(false, want, !=, seen)
@@ -103,8 +121,8 @@ static inline bool harness_bail(struct __test_metadata *metadata, bool fatal)
 #define EXPECT_GE(want, seen)	HARNESS_CHECK(false, want, >=, seen)
 #define EXPECT_TRUE(seen)	HARNESS_CHECK(false, true, ==, !!(seen))
 #define EXPECT_FALSE(seen)	HARNESS_CHECK(false, false, ==, !!(seen))
-#define EXPECT_STREQ(want, seen)	HARNESS_STR(want, true, seen)
-#define EXPECT_STRNE(want, seen)	HARNESS_STR(want, false, seen)
+#define EXPECT_STREQ(want, seen)	HARNESS_STR(want, false, seen)
+#define EXPECT_STRNE(want, seen)	HARNESS_STR(want, true, seen)
 #define ASSERT_EQ(want, seen)	HARNESS_CHECK(true, want, ==, seen)
 #define ASSERT_NE(want, seen)	HARNESS_CHECK(true, want, !=, seen)
 #define ASSERT_LT(want, seen)	HARNESS_CHECK(true, want, <, seen)
@@ -118,12 +136,20 @@ static inline bool harness_bail(struct __test_metadata *metadata, bool fatal)
 
 const char *pmof_kunit_env(const char *name);
 
+/* 0 if it is none. */
+static inline u64 harness_number(const char *s)
+{
+	u64 value;
+
+	return kstrtoull(s, 0, &value) ? 0 : value;
+}
+
 /* The kernel's, which a test has for itself. */
 #undef READ
 
 #define UINT64_MAX		U64_MAX
 #define getenv(name)		pmof_kunit_env(name)
-#define strtoull(s, end, base)	simple_strtoull(s, end, base)
+#define strtoull(s, ...)	harness_number(s)
 #define malloc(size)		kmalloc(size, GFP_KERNEL | __GFP_NOFAIL)
 #define free(p)			kfree(p)
 

@@ -2,8 +2,11 @@
 /*
  * Every allocation and every verbs call of a path fails in turn, until the path gets
  * through untouched.  After each: what was made is taken away again, no RDMA object is
- * left, no kernel has warned.  One VM, server and client; needs pmof_fail.ko
- * (tests/sanitized/fail).  Prints TAP, with a table behind it.
+ * left, no kernel has warned.  One VM, server and client.  Prints TAP, with a table
+ * behind it.
+ *
+ * With pmof_fail.ko (tests/sanitized/fail) it is the n-th in any thread; without, by
+ * the kernel's fail-nth, the n-th allocation of this one.
  */
 #include <sys/wait.h>
 
@@ -11,6 +14,7 @@
 
 #define CONFIG		"/sys/kernel/config/pmof"
 #define ARM		"/sys/kernel/debug/pmof_fail/arm"
+#define FAIL_NTH	"/proc/thread-self/fail-nth"
 #define SLAB_AND_VERBS	5
 #define PAGES		2
 #define MOST		3000	/* failures on one path: more is no end */
@@ -29,6 +33,7 @@ struct path {
 };
 
 static int instance = -1;
+static bool by_task;		/* by fail-nth */
 
 /* --- the machine ---------------------------------------------------------------- */
 
@@ -61,12 +66,26 @@ static int shell(const char *command)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
 }
 
+static void choose_means(void)
+{
+	by_task = access(ARM, F_OK);
+	if (by_task && (put_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N") ||
+			put_file("/sys/kernel/debug/failslab/verbose", "0"))) {
+		printf("Bail out! neither pmof_fail.ko nor failslab is there\n");
+		exit(1);
+	}
+	put_file("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+	printf("# by %s\n", by_task ? "fail-nth: this thread only" : "pmof_fail: any thread");
+}
+
 static void arm(unsigned int nth, unsigned int kinds)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%u %u", nth, kinds);
-	if (put_file(ARM, text)) {
+	snprintf(text, sizeof(text), "%u", nth);
+	if (!by_task)
+		snprintf(text, sizeof(text), "%u %u", nth, kinds);
+	if (put_file(by_task ? FAIL_NTH : ARM, text)) {
 		printf("Bail out! cannot arm\n");
 		exit(1);
 	}
@@ -75,12 +94,17 @@ static void arm(unsigned int nth, unsigned int kinds)
 /* What failed, or an empty string. */
 static void what_failed(char *buf, size_t size)
 {
-	int fd = open(ARM, O_RDONLY | O_CLOEXEC);
+	int fd = open(by_task ? FAIL_NTH : ARM, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
 	char *line;
 
 	close(fd);
 	buf[n > 0 ? n : 0] = '\0';
+	if (by_task) {
+		/* What is left to count. */
+		strcpy(buf, strtoul(buf, NULL, 10) ? "" : "an allocation");
+		return;
+	}
 	line = strchr(buf, '\n');
 	line = line ? line + 1 : buf + strlen(buf);
 	memmove(buf, line, strlen(line) + 1);
@@ -347,11 +371,15 @@ int main(int argc, char **argv)
 	page_buf = vm_pages(IO_LEN);
 	memset(page_buf, 0x5a, IO_LEN);
 	printf("TAP version 13\n");
+	choose_means();
 	for (i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		struct path *p = &paths[i];
 		bool ok;
 
 		if (argc > 1 && strcmp(argv[1], p->name))
+			continue;
+		/* Not by the thread itself, or not to be told from the others. */
+		if (by_task && (p->run == load_modules || p->kinds == PAGES))
 			continue;
 		/* What the later paths stand on. */
 		if (i >= 1)

@@ -83,15 +83,10 @@ static const struct site *hit_site;
 static unsigned long hit_stack[24];
 static unsigned int hit_depth;
 
-/* Where a function is sent that shall do nothing but return. */
-asm(".pushsection .text\n"
-    ".type pmof_fail_return, @function\n"
-    "pmof_fail_return:\n"
-    ANNOTATE_NOENDBR
-    ASM_RET
-    ".size pmof_fail_return, .-pmof_fail_return\n"
-    ".popsection\n");
-void pmof_fail_return(void);
+/* Where a function is sent that shall do nothing but return: it touches no register. */
+static notrace noinline void pmof_fail_return(void)
+{
+}
 
 static bool in_pmof(unsigned long addr)
 {
@@ -162,6 +157,7 @@ static int before(struct kprobe *probe, struct pt_regs *regs)
 		return 0;
 	memcpy(hit_stack, stack, depth * sizeof(*stack));
 	hit_depth = depth;
+	/* Behind the stack, which arm_show() reads when it sees the site. */
 	smp_store_release(&hit_site, site);
 	if (site->bad_wr)
 		*(const void **)regs->dx = (const void *)regs->si;
@@ -228,6 +224,7 @@ static struct dentry *dir;
 
 static int arm_show(struct seq_file *m, void *v)
 {
+	/* Before the stack. */
 	const struct site *site = smp_load_acquire(&hit_site);
 	unsigned int i;
 
