@@ -8,7 +8,7 @@ VERSION := 0.1.0
 # release; by default the running kernel if its headers are installed, else the
 # lab's (fetched into the cache when first needed).
 KVER ?=
-LAB_KERNELS := 6.1 6.12
+LAB_KERNELS := 6.1 6.12 6.12-kasan 6.12-kcsan
 LAB_DEFAULT := 6.12
 
 ifdef KDIR
@@ -45,9 +45,9 @@ include tests/build.mk
 # --- kernel modules ----------------------------------------------------------
 # Each kernel has a build tree of its own, made of links to the sources.
 
-modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel; LAB_RXE=1: for the lab's soft-RoCE
+modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel; LAB_RXE=1: for the lab's soft-RoCE; KUNIT=1: with their KUnit tests
 	$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(if $(V),V=1) \
-		$(if $(LAB_RXE),LAB_RXE=1) $(MODFLAGS)
+		$(if $(LAB_RXE),LAB_RXE=1) $(if $(KUNIT),KUNIT=1) $(MODFLAGS)
 
 user: $(USER_TARGETS) ## build libpmof, the pmof command and the man pages
 

@@ -48,7 +48,7 @@ VM_PROGRAMS := $(VM_TESTS:%=$(TEST_BUILD)/vm/%)
 
 $(VM_PROGRAMS): $(TEST_BUILD)/vm/%: tests/vm/%.c tests/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(TEST_CFLAGS) -O2 $(if $(VM_SRC),,-MMD -MP -MF $@.d) -o $@ $< $(VM_SRC) -lpthread $(VM_LIBS)
+	$(Q)$(CC) $(TEST_CFLAGS) -include tests/vm/patience.h -O2 $(if $(VM_SRC),,-MMD -MP -MF $@.d) -o $@ $< $(VM_SRC) -lpthread $(VM_LIBS)
 
 # Those that know what a trailer says.
 OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
@@ -151,6 +151,12 @@ check-lab: ## run the lab's own test
 check-vm: ## run the VM suites; KVER=6.1|6.12, SUITE= select
 	@BUILD="$(BUILD)" tests/run $(KVER:%=--kernel %) $(SUITE:%=--suite %) vm
 
+check-sanitized: ## run the VM suites, KUnit tests and failing allocations on a sanitizer kernel (hours); VARIANT=kasan|kcsan
+	@BUILD="$(BUILD)" tests/run --sanitized $(or $(VARIANT),kasan) $(RUN:%=--run %) $(SUITE:%=--suite %)
+
+check-kcsan: ## run the same on the kernel that finds data races
+	@BUILD="$(BUILD)" tests/run --sanitized kcsan $(RUN:%=--run %) $(SUITE:%=--suite %)
+
 check-crash-plugin: crash-selftest ## run the test of the crash explorer's QEMU plugin (a minute)
 	@BUILD="$(BUILD)" tests/crash/selftest
 
@@ -180,6 +186,7 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: bench bench-kalia bench-programs check check-crash-plugin check-lab check-long check-model check-mutants check-unit \
-	check-vm check-vm-mutants crash-selftest demo fuzz lab-rxe lab-rxe-marks lint print-trace-plugin \
+.PHONY: bench bench-kalia bench-programs check check-crash-plugin check-kcsan check-lab check-long \
+	check-model check-mutants check-sanitized check-unit check-vm check-vm-mutants crash-selftest \
+	demo fuzz lab-rxe lab-rxe-marks lint print-trace-plugin \
 	tests trace-plugin

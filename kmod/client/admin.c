@@ -340,10 +340,8 @@ int pmof_admin_pieces(struct pmof_conn *conn, u64 *at, u64 end,
 	u32 i;
 	int rc;
 
-	rc = admin_lock(conn);
-	if (rc)
-		return rc;
-	rc = admin_call(a, pmof_put_get_pieces(a->msg.data, a->tag, *at));
+	admin_lock(conn);
+	rc = admin_call(a, pmof_put_get_pieces(a->msg.data, a->tag, *at), true);
 	if (!rc) {
 		buf = a->reply->buf.data;
 		rc = pmof_get_pieces_reply(buf, a->reply_len, *at, end, &next, count);

@@ -25,7 +25,7 @@
 # In the environment: LAB_ROLE (server, client), LAB_VM (server, client1, ...),
 # LAB_CLIENT_INDEX (1.., empty on the server), LAB_CLIENTS, LAB_BOOT (1..),
 # LAB_IP, LAB_IP6, LAB_SERVER_IP, LAB_SERVER_IP6, LAB_RDMA_DEV, LAB_PMEM,
-# LAB_DOMAIN (mem-ctrl, cpu). A script starts in /host, the directory shared by
+# LAB_DOMAIN (mem-ctrl, cpu), LAB_TIME_FACTOR (limits here are times that). A script starts in /host, the directory shared by
 # all VMs and the caller. An event dies with the boot of the VM that raised it.
 
 LAB_CTL=/run/lab/ctl
@@ -37,6 +37,11 @@ lab_help() {
 _lab_fail() {
 	echo "$LAB_VM: $*" >&2
 	return 1
+}
+
+# lab_scaled SECONDS: a time limit, on a slow kernel several times as much.
+lab_scaled() {
+	echo $(($1 * ${LAB_TIME_FACTOR:-1}))
 }
 
 lab_role() {
@@ -145,7 +150,7 @@ lab_signal() {
 _lab_until() {
 	local now end what=$2 turns=0
 	read -r now _ </proc/uptime
-	end=$((${now%.*} + $1))
+	end=$((${now%.*} + $1 * ${LAB_TIME_FACTOR:-1}))
 	shift 2
 	until "$@"; do
 		[ ! -e "$LAB_CTL/abort" ] ||

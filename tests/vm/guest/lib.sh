@@ -14,6 +14,17 @@ PROGRAMS=/usr/lib/pmof-tests
 CONFIG=/sys/kernel/config/pmof
 export PMOF_NS=data PMOF_INSTANCE=pmof0
 
+# --- time ---------------------------------------------------------------------
+
+# Limits are those of a kernel as Debian builds it: see lab_scaled.
+timeout() {
+	_kill=5
+	[ "$1" != -k ] || { _kill=$2; shift 2; }
+	_limit=$(lab_scaled "$1")
+	shift
+	command timeout -k "$_kill" "$_limit" "$@"
+}
+
 # --- TAP ----------------------------------------------------------------------
 
 # tap_start NAME: what follows is suite NAME, until tap_end.
@@ -72,11 +83,11 @@ fails_with() {
 # suite NAME SECONDS PROGRAM [ARGUMENT...]: a program that prints TAP itself.
 suite() {
 	_name=$1
-	_limit=$2
+	_seconds=$2
 	shift 2
 	echo "suite $_name ($(cut -d. -f1 /proc/uptime) s)"
 	# Its own output may be the last thing that it does: one file, in order.
-	timeout -k 5 "$_limit" "$@" >"/host/$_name.tap" 2>&1
+	timeout "$_seconds" "$@" >"/host/$_name.tap" 2>&1
 	echo $? >"/host/$_name.status"
 }
 
@@ -86,7 +97,7 @@ wanted() {
 
 # until SECONDS COMMAND...: poll.
 until_true() {
-	_end=$(($(cut -d. -f1 /proc/uptime) + $1))
+	_end=$(($(cut -d. -f1 /proc/uptime) + $(lab_scaled "$1")))
 	shift
 	until "$@"; do
 		[ "$(cut -d. -f1 /proc/uptime)" -le "$_end" ] || { echo "time-out: $*"; return 1; }

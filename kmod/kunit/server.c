@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The server's. */
+#include "../server/placement.c"

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Makes the n-th of pmof's allocations and verbs calls fail, in whatever thread:
+ * the kernel's fail-nth counts one task's, and much of pmof works in work queues.
+ *
+ * debugfs pmof_fail/arm: write "N KINDS" (1: slab, 2: pages, 4: verbs; or-ed); from
+ * then on the N-th of these fails, once.  "0 0" ends it.  Read: how many there were,
+ * and, if one has failed, which function it was and from where it was called.
+ *
+ * An allocation is pmof's if a function of a pmof module is on the stack, a verbs
+ * call if such a function makes it.  Load it before them, and after soft-RoCE.
+ */
+#define pr_fmt(fmt) "pmof_fail: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/stacktrace.h>
+#include <linux/uaccess.h>
+#include <rdma/ib_verbs.h>
+
+#define KIND_SLAB	BIT(0)
+#define KIND_PAGES	BIT(1)
+#define KIND_VERBS	BIT(2)
+
+/**
+ * struct site - a function that can be made to fail
+ * @kind: one of KIND_*
+ * @error: what it then returns
+ * @bad_wr: it takes a work request, and says by its third argument which one failed
+ * @probe: at its entry
+ * @there: this kernel has it
+ */
+struct site {
+	unsigned int kind;
+	long error;
+	bool bad_wr;
+	struct kprobe probe;
+	bool there;
+};
+
+#define SITE(kind_, symbol, error_) \
+	{ .kind = kind_, .error = error_, .probe.symbol_name = symbol }
+#define SITE_WR(symbol) \
+	{ .kind = KIND_VERBS, .error = -ENOMEM, .bad_wr = true, .probe.symbol_name = symbol }
+
+static struct site sites[] = {
+	SITE(KIND_SLAB, "should_failslab", -ENOMEM),
+	SITE(KIND_PAGES, "should_fail_alloc_page", true),
+	SITE(KIND_VERBS, "__ib_alloc_pd", -ENOMEM),
+	SITE(KIND_VERBS, "__ib_alloc_cq", -ENOMEM),
+	SITE(KIND_VERBS, "__ib_alloc_cq_any", -ENOMEM),
+	SITE(KIND_VERBS, "ib_alloc_mr", -ENOMEM),
+	SITE(KIND_VERBS, "ib_map_mr_sg", -EINVAL),
+	SITE(KIND_VERBS, "ib_dma_virt_map_sg", 0),
+	SITE(KIND_VERBS, "ib_modify_qp", -EINVAL),
+	SITE(KIND_VERBS, "__rdma_create_kernel_id", -ENOMEM),
+	SITE(KIND_VERBS, "rdma_create_qp", -ENOMEM),
+	SITE(KIND_VERBS, "rdma_bind_addr", -EADDRINUSE),
+	SITE(KIND_VERBS, "rdma_listen", -ENOMEM),
+	SITE(KIND_VERBS, "rdma_resolve_addr", -ENODEV),
+	SITE(KIND_VERBS, "rdma_resolve_route", -ENOMEM),
+	SITE(KIND_VERBS, "rdma_connect", -ENOMEM),
+	SITE(KIND_VERBS, "rdma_connect_locked", -ENOMEM),
+	SITE(KIND_VERBS, "rdma_accept", -ENOMEM),
+	SITE(KIND_VERBS, "rdma_reject", -ENOMEM),
+	SITE_WR("rxe_post_send"),
+	SITE_WR("rxe_post_recv"),
+};
+
+/* The text of a pmof module; unused ones are empty. */
+struct text {
+	const struct module *mod;
+	bool init;		/* freed when the module is up */
+	unsigned long start, end;
+};
+
+static struct text texts[16];
+
+static atomic_t armed_kinds, wanted, seen;
+static const struct site *hit_site;
+static unsigned long hit_stack[24];
+static unsigned int hit_depth;
+
+/* Where a function is sent that shall do nothing but return: it touches no register. */
+static notrace noinline void pmof_fail_return(void)
+{
+}
+
+static bool in_pmof(unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
+		if (addr >= READ_ONCE(texts[i].start) && addr < READ_ONCE(texts[i].end))
+			return true;
+	return false;
+}
+
+/*
+ * What the debugging facilities allocate for themselves, on our stack: they carry
+ * on without, but check no more.
+ */
+static bool debugging(const unsigned long *stack, unsigned int n)
+{
+	static const char * const theirs[] = { "kmemleak", "debug_object", "depot", "fill_pool",
+					       "kasan", "mem_pool_alloc" };
+	char name[KSYM_SYMBOL_LEN];
+	unsigned int i, j;
+
+	for (i = 0; i < n && !in_pmof(stack[i]); i++) {
+		snprintf(name, sizeof(name), "%ps", (void *)stack[i]);
+		for (j = 0; j < ARRAY_SIZE(theirs); j++)
+			if (strstr(name, theirs[j]))
+				return true;
+	}
+	return false;
+}
+
+/* The gfp flags of the allocation, whose function takes them first or second. */
+static gfp_t gfp_of(const struct site *site, const struct pt_regs *regs)
+{
+	return site->kind == KIND_SLAB ? regs->si : regs->di;
+}
+
+static bool is_ours(const struct site *site, struct pt_regs *regs, unsigned long *stack,
+		    unsigned int *depth)
+{
+	unsigned int i, n;
+
+	if (site->kind == KIND_VERBS) {
+		stack[0] = *(unsigned long *)regs->sp;
+		*depth = 1;
+		return in_pmof(stack[0]);
+	}
+	/* A softirq on top of pmof's function is somebody else's. */
+	if (in_serving_softirq() || (gfp_of(site, regs) & __GFP_NOFAIL))
+		return false;
+	n = stack_trace_save(stack, ARRAY_SIZE(hit_stack), 0);
+	*depth = n;
+	for (i = 0; i < n; i++)
+		if (in_pmof(stack[i]))
+			return !debugging(stack, n);
+	return false;
+}
+
+static int before(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct site *site = container_of(probe, struct site, probe);
+	unsigned long stack[ARRAY_SIZE(hit_stack)];
+	unsigned int depth;
+
+	if (!(atomic_read(&armed_kinds) & site->kind) || !is_ours(site, regs, stack, &depth))
+		return 0;
+	if (atomic_inc_return(&seen) != atomic_read(&wanted))
+		return 0;
+	memcpy(hit_stack, stack, depth * sizeof(*stack));
+	hit_depth = depth;
+	/* Behind the stack, which arm_show() reads when it sees the site. */
+	smp_store_release(&hit_site, site);
+	if (site->bad_wr)
+		*(const void **)regs->dx = (const void *)regs->si;
+	regs->ax = site->error;
+	regs->ip = (unsigned long)pmof_fail_return;
+	return 1;
+}
+
+/* That there is one keeps the probe from being turned into a jump. */
+static void after(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* --- which modules ------------------------------------------------------------ */
+
+static void note_module(const struct module *mod, const struct module_memory *mem, bool init)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (texts[i].mod)
+			continue;
+		texts[i].mod = mod;
+		texts[i].init = init;
+		WRITE_ONCE(texts[i].end, (unsigned long)mem->base + mem->size);
+		WRITE_ONCE(texts[i].start, (unsigned long)mem->base);
+		return;
+	}
+	pr_warn("no room for %s\n", mod->name);
+}
+
+static void forget_module(const struct module *mod, bool only_init)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (texts[i].mod != mod || (only_init && !texts[i].init))
+			continue;
+		WRITE_ONCE(texts[i].end, 0);
+		texts[i].mod = NULL;
+	}
+}
+
+static int module_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *mod = data;
+
+	if (strncmp(mod->name, "pmof", 4) || mod == THIS_MODULE)
+		return NOTIFY_DONE;
+	if (event == MODULE_STATE_COMING) {
+		note_module(mod, &mod->mem[MOD_TEXT], false);
+		note_module(mod, &mod->mem[MOD_INIT_TEXT], true);
+	} else {
+		forget_module(mod, event == MODULE_STATE_LIVE);
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_nb = { .notifier_call = module_event };
+
+/* --- debugfs -------------------------------------------------------------------- */
+
+static struct dentry *dir;
+
+static int arm_show(struct seq_file *m, void *v)
+{
+	/* Before the stack. */
+	const struct site *site = smp_load_acquire(&hit_site);
+	unsigned int i;
+
+	seq_printf(m, "%d\n", atomic_read(&seen));
+	if (!site)
+		return 0;
+	seq_printf(m, "%s", site->probe.symbol_name);
+	for (i = 0; i < hit_depth; i++)
+		if (in_pmof(hit_stack[i]))
+			seq_printf(m, " %pS", (void *)hit_stack[i]);
+	seq_puts(m, "\n");
+	return 0;
+}
+
+static int arm_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, arm_show, NULL);
+}
+
+static ssize_t arm_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
+{
+	unsigned int nth, kinds;
+	char buf[32];
+
+	if (count >= sizeof(buf))
+		return -EINVAL;
+	if (copy_from_user(buf, ubuf, count))
+		return -EFAULT;
+	buf[count] = '\0';
+	if (sscanf(buf, "%u %u", &nth, &kinds) != 2)
+		return -EINVAL;
+	atomic_set(&armed_kinds, 0);
+	/* A hit that is under way has ended: probes run without preemption. */
+	synchronize_rcu();
+	if (nth) {
+		hit_site = NULL;
+		atomic_set(&seen, 0);
+		atomic_set(&wanted, nth);
+		atomic_set(&armed_kinds, kinds);
+	}
+	return count;
+}
+
+static const struct file_operations arm_fops = {
+	.owner = THIS_MODULE,
+	.open = arm_open,
+	.read = seq_read,
+	.write = arm_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+/* ---------------------------------------------------------------------------------- */
+
+static void remove_probes(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sites); i++)
+		if (sites[i].there)
+			unregister_kprobe(&sites[i].probe);
+}
+
+static int __init pmof_fail_init(void)
+{
+	unsigned int i;
+	int rc;
+
+	rc = register_module_notifier(&module_nb);
+	if (rc)
+		return rc;
+	for (i = 0; i < ARRAY_SIZE(sites); i++) {
+		sites[i].probe.pre_handler = before;
+		sites[i].probe.post_handler = after;
+		rc = register_kprobe(&sites[i].probe);
+		sites[i].there = !rc;
+		if (rc)
+			pr_info("%s is not here (%d)\n", sites[i].probe.symbol_name, rc);
+	}
+	dir = debugfs_create_dir("pmof_fail", NULL);
+	debugfs_create_file("arm", 0600, dir, NULL, &arm_fops);
+	return 0;
+}
+module_init(pmof_fail_init);
+
+static void __exit pmof_fail_exit(void)
+{
+	debugfs_remove(dir);
+	remove_probes();
+	unregister_module_notifier(&module_nb);
+}
+module_exit(pmof_fail_exit);
+
+MODULE_DESCRIPTION("Makes the n-th allocation or verbs call of pmof fail");
+MODULE_LICENSE("GPL");
