@@ -22,7 +22,8 @@ UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
 UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c kmod/common/names.c \
 	kmod/client/options.c kmod/client/method.c kmod/client/auto_table.c \
-	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c
+	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
+	tools/json_check.c tools/config.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -37,7 +38,7 @@ $(UNIT_TESTS:%=$(TEST_BUILD)/unit/test_%.o): $(TEST_BUILD)/unit/%.o: tests/unit/
 	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(UNIT_PROGRAMS): $(TEST_BUILD)/unit/%: $(TEST_BUILD)/unit/test_%.o $(UNIT_OBJ)
-	$(Q)$(CC) $(UNIT_CFLAGS) -o $@ $^
+	$(Q)$(CC) $(UNIT_CFLAGS) -o $@ $^ -ljson-c
 
 # --- programs that run in the client VM -------------------------------------
 

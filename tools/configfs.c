@@ -31,6 +31,9 @@ static int mount_configfs(void)
 		return ret;
 	if (mount("configfs", CFG_ROOT, "configfs", 0, NULL)) {
 		ret = -errno;
+		/* Somebody else, as systemd, may do it at the same time. */
+		if (ret == -EBUSY && configfs_mounted())
+			return 0;
 		complain("cannot mount configfs on " CFG_ROOT ": %s", strerror(errno));
 		if (ret == -EPERM)
 			hint("run this as root");

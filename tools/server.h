@@ -5,6 +5,8 @@
 
 #include "configfs.h"
 
+struct json_object;
+
 #define NAME_MAX_SIZE	64	/* bytes of a namespace's name with its NUL */
 #define SESSION_CLASS	"/sys/class/pmof-session"
 #define PORT_MAX	65535	/* highest port ID */
@@ -12,8 +14,22 @@
 /* The IDs of the ports, ascending. */
 int server_ports(unsigned int **ids);
 
+/* The names that a port serves, as a list. */
+struct json_object *server_links(unsigned int id);
+
 /* Lets a port serve a namespace; complains. */
 int server_link(const char *name, unsigned int id);
+
+/* Undo whatever an export, or a listen, has come to. */
+int server_remove_namespace(const char *name);
+int server_remove_port(unsigned int id);
+
+/*
+ * Complain that a namespace, or a port, was not enabled.  @log: klog_open() from
+ * before the attempt; @domain_only: nothing but the persistence domain may be why.
+ */
+void server_explain_enable(const char *device, bool domain_only, int error, int log);
+void server_explain_listen(const struct addr *addr, int error, int log);
 
 /* pmem.c: what hinders a block device from being exported. */
 void pmem_explain_mode(const char *device);
