@@ -72,6 +72,10 @@ include tests/bench/build.mk
 
 include tests/crash/build.mk
 
+include tests/boot/build.mk
+
+include tests/chaos/build.mk
+
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
 
 # --- the power-cut explorer's plugin for QEMU --------------------------------
