@@ -80,18 +80,28 @@ static const struct json_key root_schema[] = {
 	  .max = CONFIG_VERSION },
 };
 
-/* In both: first the attributes of configfs, then the others. */
+/* In each: first the attributes of configfs, then the others. */
+static const struct json_key client_schema[] = {
+	{ .name = "max_sessions", .kind = JSON_NUMBER, .max = INT64_MAX },
+	{ .name = "max_queues", .kind = JSON_NUMBER, .max = INT64_MAX },
+	{ .name = "max_segments", .kind = JSON_NUMBER, .max = INT64_MAX },
+	{ .name = "max_memory", .kind = JSON_NUMBER, .max = INT64_MAX },
+	{ .name = "id", .kind = JSON_TEXT, .required = true, .check = check_id },
+	{ .name = "key_file", .kind = JSON_TEXT, .check = check_path },
+};
+
 static const struct json_key namespace_schema[] = {
 	{ .name = "device_path", .kind = JSON_TEXT, .check = check_path },
 	{ .name = "read_only", .kind = JSON_BOOL },
 	{ .name = "allow_volatile", .kind = JSON_BOOL },
 	{ .name = "deep_flush", .kind = JSON_BOOL },
 	{ .name = "placement", .kind = JSON_TEXT, .check = check_placement },
+	{ .name = "allow_any", .kind = JSON_BOOL },
 	{ .name = "enable", .kind = JSON_BOOL },
 	{ .name = "name", .kind = JSON_TEXT, .required = true, .check = check_name },
+	{ .name = "allowed_clients", .kind = JSON_LIST, .check = check_id },
+	{ .name = "read_only_clients", .kind = JSON_LIST, .check = check_id },
 };
-
-#define NAMESPACE_OTHERS	2
 
 static const struct json_key port_schema[] = {
 	{ .name = "addr", .kind = JSON_TEXT, .check = check_addr },
@@ -101,13 +111,22 @@ static const struct json_key port_schema[] = {
 	{ .name = "namespaces", .kind = JSON_LIST, .check = check_name },
 };
 
-#define PORT_OTHERS	3
+static const struct config_link no_links[] = { { NULL, NULL } };
 
-const struct config_keys namespace_keys = {
-	namespace_schema, COUNT(namespace_schema) - NAMESPACE_OTHERS
+static const struct config_link namespace_links[] = {
+	{ "allowed_clients", "clients" }, { "read_only_clients", "clients" }, { NULL, NULL }
 };
 
-const struct config_keys port_keys = { port_schema, COUNT(port_schema) - PORT_OTHERS };
+static const struct config_link port_links[] = { { "namespaces", "namespaces" }, { NULL, NULL } };
+
+const struct config_kind config_kinds[CONFIG_KINDS] = {
+	[CONFIG_CLIENTS] = { "clients", "id", "client", client_schema, COUNT(client_schema), 4,
+			     no_links, false },
+	[CONFIG_NAMESPACES] = { "namespaces", "name", "namespace", namespace_schema,
+				COUNT(namespace_schema), 6, namespace_links, true },
+	[CONFIG_PORTS] = { "ports", "id", "port", port_schema, COUNT(port_schema), 2, port_links,
+			   true },
+};
 
 /* By the names that /dev/pmof-control takes. */
 static const struct json_key connection_schema[] = {
@@ -166,35 +185,69 @@ static bool check_enabled(struct json_object *o, const char *list, const char *k
 	return true;
 }
 
-static bool has_namespace(struct json_object *o, const char *name)
+static bool has_entry(struct json_object *o, const struct config_kind *kind, const char *name)
 {
-	struct json_object *l = json_list(o, "namespaces");
+	struct json_object *l = json_list(o, kind->list);
 	size_t i;
 
 	for (i = 0; i < json_length(l); i++)
-		if (!strcmp(json_text(json_object_array_get_idx(l, i), "name", ""), name))
+		if (!strcmp(json_text(json_object_array_get_idx(l, i), kind->id, ""), name))
 			return true;
 	return false;
 }
 
-static bool check_links(struct json_object *o, char *why)
+static const struct config_kind *find_kind(const char *list)
 {
-	struct json_object *ports = json_list(o, "ports"), *links;
-	const char *name;
-	size_t i, j;
+	const struct config_kind *kind = config_kinds;
 
-	for (i = 0; i < json_length(ports); i++) {
-		links = json_list(json_object_array_get_idx(ports, i), "namespaces");
-		for (j = 0; j < json_length(links); j++) {
-			name = json_object_get_string(json_object_array_get_idx(links, j));
-			if (has_namespace(o, name))
-				continue;
-			snprintf(why, WHY_MAX, "ports, entry %zu: there is no namespace '%s'",
-				 i + 1, name);
-			return false;
-		}
+	while (strcmp(kind->list, list) != 0)
+		kind++;
+	return kind;
+}
+
+/* Links of one entry. */
+static bool check_link(struct json_object *o, struct json_object *entry,
+		       const struct config_link *link, const char *where, char *why)
+{
+	struct json_object *links = json_list(entry, link->key);
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < json_length(links); i++) {
+		name = json_object_get_string(json_object_array_get_idx(links, i));
+		if (has_entry(o, find_kind(link->target), name))
+			continue;
+		snprintf(why, WHY_MAX, "%s: there is no %s '%s'", where,
+			 find_kind(link->target)->what, name);
+		return false;
 	}
 	return true;
+}
+
+static bool check_links(struct json_object *o, const struct config_kind *kind, char *why)
+{
+	struct json_object *l = json_list(o, kind->list);
+	const struct config_link *link;
+	char where[64];
+	size_t i;
+
+	for (i = 0; i < json_length(l); i++) {
+		snprintf(where, sizeof(where), "%s, entry %zu", kind->list, i + 1);
+		for (link = kind->link; link->key; link++)
+			if (!check_link(o, json_object_array_get_idx(l, i), link, where, why))
+				return false;
+	}
+	return true;
+}
+
+static bool is_list(const char *name)
+{
+	size_t k;
+
+	for (k = 0; k < CONFIG_KINDS; k++)
+		if (!strcmp(name, config_kinds[k].list))
+			return true;
+	return false;
 }
 
 /* The root: the lists are no business of its own schema. */
@@ -204,7 +257,7 @@ static bool check_root(struct json_object *o, char *why)
 	bool ok = bare != NULL;
 
 	json_object_object_foreach(o, name, value) {
-		if (ok && strcmp(name, "namespaces") != 0 && strcmp(name, "ports") != 0)
+		if (ok && !is_list(name))
 			ok = !json_object_object_add(bare, name, json_object_get(value));
 	}
 	if (!ok)
@@ -216,13 +269,69 @@ static bool check_root(struct json_object *o, char *why)
 
 static bool check_server(struct json_object *o, char *why)
 {
-	return check_root(o, why) &&
-	       json_check_list(o, "namespaces", namespace_schema, COUNT(namespace_schema), why) &&
-	       json_check_list(o, "ports", port_schema, COUNT(port_schema), why) &&
-	       check_unique(o, "namespaces", "name", why) &&
-	       check_unique(o, "ports", "id", why) &&
-	       check_enabled(o, "namespaces", "device_path", why) &&
-	       check_enabled(o, "ports", "addr", why) && check_links(o, why);
+	const struct config_kind *kind;
+	size_t k;
+
+	if (!check_root(o, why))
+		return false;
+	for (k = 0; k < CONFIG_KINDS; k++) {
+		kind = &config_kinds[k];
+		if (!json_check_list(o, kind->list, kind->key, kind->nr, why) ||
+		    !check_unique(o, kind->list, kind->id, why))
+			return false;
+	}
+	for (k = 0; k < CONFIG_KINDS; k++)
+		if (!check_links(o, &config_kinds[k], why))
+			return false;
+	return check_enabled(o, "namespaces", "device_path", why) &&
+	       check_enabled(o, "ports", "addr", why);
+}
+
+/* --- keys ------------------------------------------------------------------ */
+
+static const char *check_key_file(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "is not a regular file";
+	if (st->st_mode & 077)
+		return "may be read by others: chmod 600";
+	return st->st_uid && st->st_uid != geteuid() ? "belongs to somebody else" : NULL;
+}
+
+/* 32 to 128 hexadecimal digits, an even number of them. */
+static bool is_key(const char *text, size_t len)
+{
+	return len >= 32 && len < KEY_TEXT_MAX && len % 2 == 0 &&
+	       strspn(text, "0123456789abcdefABCDEF") == len;
+}
+
+bool config_read_key(const char *path, char *key, char *why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	const char *wrong = NULL;
+	char text[256] = "";
+	struct stat st;
+	ssize_t n = 0;
+	size_t len;
+
+	if (fd < 0 || fstat(fd, &st))
+		wrong = strerror(errno);
+	else
+		wrong = check_key_file(&st);
+	if (!wrong) {
+		n = read(fd, text, sizeof(text) - 1);
+		len = strcspn(text, "\n");
+		if (n <= 0 || !is_key(text, len) || (size_t)n > len + 1)
+			wrong = "holds no key: 32 to 128 hexadecimal digits";
+		else
+			snprintf(key, KEY_TEXT_MAX, "%.*s", (int)len, text);
+	}
+	if (fd >= 0)
+		close(fd);
+	explicit_bzero(text, sizeof(text));
+	if (wrong)
+		snprintf(why, WHY_MAX, "%s: %s", path, wrong);
+	return !wrong;
 }
 
 static struct json_object *keep_if(struct json_object *o, bool ok)

@@ -12,15 +12,38 @@
 #define CONFIG_SERVER	"server.json"
 #define CONFIG_VERSION	1
 
-/* Attributes of configfs, by the same names; @nr of them. */
-struct config_keys {
-	const struct json_key *key;
-	size_t nr;
+/* What a directory of configfs links to: a list of names at @key, in the directory @key. */
+struct config_link {
+	const char *key;
+	const char *target;	/* in pmof/, where those are that it links to */
 };
 
-/* What is written before enable is; "enable" itself and links are not in it. */
-extern const struct config_keys namespace_keys;
-extern const struct config_keys port_keys;
+/*
+ * A kind of directory in configfs: pmof/LIST/NAME. The first @nr_attrs keys are its
+ * attributes, which are written in this order; then comes enable, where there is one.
+ */
+struct config_kind {
+	const char *list;
+	const char *id;			/* the key with the name */
+	const char *what;		/* for people */
+	const struct json_key *key;
+	size_t nr, nr_attrs;
+	const struct config_link *link;	/* ends with a NULL key */
+	bool enable;
+};
+
+/* In the order in which they are made. */
+enum { CONFIG_CLIENTS, CONFIG_NAMESPACES, CONFIG_PORTS, CONFIG_KINDS };
+extern const struct config_kind config_kinds[CONFIG_KINDS];
+
+#define CONFIG_KEYS	CONFIG_DIR "/keys"	/* a client's key: keys/ID, mode 0600 */
+#define KEY_TEXT_MAX	129			/* bytes of a key in hexadecimal digits */
+
+/*
+ * Reads a file that holds a key: a regular file that nobody but its owner may read,
+ * and that is ours or root's.  False: @why says what is wrong.
+ */
+bool config_read_key(const char *path, char *key, char *why);
 
 /*
  * Reads and checks a server's file, or a connection's.  NULL: @why (of WHY_MAX

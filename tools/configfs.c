@@ -203,6 +203,17 @@ bool cfg_linked(const char *name, unsigned int port)
 	return !link_path(path, name, port) && !lstat(path, &st);
 }
 
+int cfg_symlink(const char *dir, const char *target, const char *name)
+{
+	char from[CFG_PATH_MAX], to[CFG_PATH_MAX];
+	int n = snprintf(from, sizeof(from), CFG_PMOF "/%s/%s", dir, name);
+	int m = snprintf(to, sizeof(to), CFG_PMOF "/%s/%s", target, name);
+
+	if (n < 0 || n >= CFG_PATH_MAX || m < 0 || m >= CFG_PATH_MAX)
+		return -ENAMETOOLONG;
+	return symlink(to, from) && errno != EEXIST ? -errno : 0;
+}
+
 static int is_entry(const struct dirent *e)
 {
 	return e->d_name[0] != '.' && (e->d_type == DT_DIR || e->d_type == DT_LNK);

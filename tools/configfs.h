@@ -34,6 +34,9 @@ int cfg_link(const char *name, unsigned int port);
 int cfg_unlink(const char *name, unsigned int port);
 bool cfg_linked(const char *name, unsigned int port);
 
+/* In directory @dir a link to @target/@name; it may be there already. */
+int cfg_symlink(const char *dir, const char *target, const char *name);
+
 /* Names in a directory. */
 struct cfg_names {
 	char **name;	/* in order: numbers by value, else alphabetical */

@@ -5,17 +5,12 @@
 
 #include "configfs.h"
 
-struct json_object;
-
 #define NAME_MAX_SIZE	64	/* bytes of a namespace's name with its NUL */
 #define SESSION_CLASS	"/sys/class/pmof-session"
 #define PORT_MAX	65535	/* highest port ID */
 
 /* The IDs of the ports, ascending. */
 int server_ports(unsigned int **ids);
-
-/* The names that a port serves, as a list. */
-struct json_object *server_links(unsigned int id);
 
 /* Lets a port serve a namespace; complains. */
 int server_link(const char *name, unsigned int id);

@@ -96,7 +96,7 @@ static struct json_object *list_namespaces(void)
 	return list;
 }
 
-struct json_object *server_links(unsigned int id)
+static struct json_object *list_links(unsigned int id)
 {
 	struct json_object *list = new_array();
 	char path[CFG_PATH_MAX];
@@ -124,7 +124,7 @@ static struct json_object *list_ports(void)
 		o = new_object();
 		put_u64(o, "id", ids[i]);
 		put_cfg_attrs(o, dir, port_attrs, ARRAY_SIZE(port_attrs));
-		put_object(o, "namespaces", server_links(ids[i]));
+		put_object(o, "namespaces", list_links(ids[i]));
 		push_object(list, o);
 	}
 	free(ids);

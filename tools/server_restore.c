@@ -17,13 +17,13 @@
 
 enum outcome { WAITING, DONE, FAILED };
 
-/* A namespace or a port of the file. */
+/* A client, a namespace or a port of the file. */
 struct item {
 	struct json_object *o;
-	bool port;
+	const struct config_kind *kind;
 	enum outcome outcome;
 	struct pending pending;
-	char dir[CFG_PATH_MAX];		/* in configfs */
+	char dir[96];			/* in configfs */
 	char what[96];			/* for people */
 };
 
@@ -43,30 +43,29 @@ static bool is_enabled(const struct item *t)
 	return !cfg_read(text, "%s/enable", t->dir) && !strcmp(text, "1");
 }
 
-static const struct config_keys *keys_of(const struct item *t)
+static bool is_port(const struct item *t)
 {
-	return t->port ? &port_keys : &namespace_keys;
+	return t->kind == &config_kinds[CONFIG_PORTS];
 }
 
 /* An enabled one must be what the file says: nothing of it can be changed. */
 static bool check_enabled_item(const struct item *t)
 {
-	const struct config_keys *keys = keys_of(t);
+	const struct json_key *key = t->kind->key;
 	char have[CFG_VALUE_MAX], number[24];
 	const char *want;
 	size_t i;
 
 	if (!is_enabled(t))
 		return true;
-	for (i = 0; i < keys->nr; i++) {
-		want = json_plain(t->o, keys->key[i].name, number, sizeof(number));
-		if (!want || cfg_read(have, "%s/%s", t->dir, keys->key[i].name) ||
-		    !strcmp(have, want))
+	for (i = 0; i < t->kind->nr_attrs; i++) {
+		want = json_plain(t->o, key[i].name, number, sizeof(number));
+		if (!want || cfg_read(have, "%s/%s", t->dir, key[i].name) || !strcmp(have, want))
 			continue;
-		complain("%s is there already, with %s '%s', not '%s'", t->what,
-			 keys->key[i].name, have, want);
+		complain("%s is there already, with %s '%s', not '%s'", t->what, key[i].name, have,
+			 want);
 		hint("nothing was changed; `pmof server %s` ends it",
-		     t->port ? "unlisten" : "unexport");
+		     is_port(t) ? "unlisten" : "unexport");
 		return false;
 	}
 	return true;
@@ -76,35 +75,67 @@ static bool check_enabled_item(const struct item *t)
 
 static int set_attrs(const struct item *t)
 {
-	const struct config_keys *keys = keys_of(t);
+	const struct json_key *key = t->kind->key;
 	const char *value;
 	char number[24];
 	int ret = 0;
 	size_t i;
 
-	for (i = 0; i < keys->nr && !ret; i++) {
-		value = json_plain(t->o, keys->key[i].name, number, sizeof(number));
+	for (i = 0; i < t->kind->nr_attrs && !ret; i++) {
+		value = json_plain(t->o, key[i].name, number, sizeof(number));
 		if (value)
-			ret = cfg_write(value, "%s/%s", t->dir, keys->key[i].name);
+			ret = cfg_write(value, "%s/%s", t->dir, key[i].name);
 		if (ret)
-			explain(NULL, ret, "cannot set %s of %s to '%s'", keys->key[i].name,
-				t->what, value);
+			explain(NULL, ret, "cannot set %s of %s to '%s'", key[i].name, t->what,
+				value);
 	}
+	return ret;
+}
+
+/* A client that has a key keeps it: another one would end its sessions. */
+static int set_key(const struct item *t)
+{
+	const char *path = json_text(t->o, "key_file", NULL);
+	char has[CFG_VALUE_MAX], key[KEY_TEXT_MAX], why[WHY_MAX];
+	int ret;
+
+	if (!path || (!cfg_read(has, "%s/has_key", t->dir) && !strcmp(has, "1")))
+		return 0;
+	if (!config_read_key(path, key, why)) {
+		complain("%s: %s", t->what, why);
+		return -EINVAL;
+	}
+	ret = cfg_write(key, "%s/key", t->dir);
+	explicit_bzero(key, sizeof(key));
+	if (ret)
+		explain(NULL, ret, "cannot set the key of %s", t->what);
 	return ret;
 }
 
 static int make_links(const struct item *t)
 {
-	struct json_object *list = json_list(t->o, "namespaces");
-	unsigned int id = (unsigned int)json_number(t->o, "id", 0);
+	const struct config_link *link;
+	struct json_object *list;
+	char dir[CFG_PATH_MAX];
 	const char *name;
-	int ret = 0;
+	int ret = 0, log;
 	size_t i;
 
-	for (i = 0; i < json_length(list) && !ret; i++) {
-		name = json_object_get_string(json_object_array_get_idx(list, i));
-		if (!cfg_linked(name, id))
-			ret = server_link(name, id);
+	for (link = t->kind->link; link->key; link++) {
+		list = json_list(t->o, link->key);
+		snprintf(dir, sizeof(dir), "%s/%s", t->dir, link->key);
+		for (i = 0; i < json_length(list) && !ret; i++) {
+			name = json_object_get_string(json_object_array_get_idx(list, i));
+			log = klog_open();
+			ret = cfg_symlink(dir, link->target, name);
+			if (!ret) {
+				klog_close(log);
+				continue;
+			}
+			explain(NULL, ret, "cannot add '%s' to %s of %s", name, link->key,
+				t->what);
+			klog_hint(log);
+		}
 	}
 	return ret;
 }
@@ -119,11 +150,13 @@ static void make_item(struct item *t)
 		explain(NULL, ret, "cannot make %s", t->what);
 	else
 		ret = enabled ? 0 : set_attrs(t);
-	if (!ret && t->port)
+	if (!ret)
+		ret = set_key(t);
+	if (!ret)
 		ret = make_links(t);
 	if (ret)
 		t->outcome = FAILED;
-	else if (enabled || !json_flag(t->o, "enable", true))
+	else if (enabled || !t->kind->enable || !json_flag(t->o, "enable", true))
 		t->outcome = DONE;
 }
 
@@ -164,7 +197,7 @@ static int look(const struct item *t)
 {
 	struct stat st;
 
-	if (t->port)
+	if (is_port(t))
 		return have_addr(json_text(t->o, "addr", "")) ? 0 : -EADDRNOTAVAIL;
 	if (stat(json_text(t->o, "device_path", ""), &st))
 		return -errno;
@@ -189,7 +222,7 @@ static void explain_item(const struct item *t, int error, int log)
 	struct addr addr = addr_of(t->o);
 	bool domain_only;
 
-	if (t->port) {
+	if (is_port(t)) {
 		server_explain_listen(&addr, error, log);
 		return;
 	}
@@ -200,11 +233,11 @@ static void explain_item(const struct item *t, int error, int log)
 
 static void tell_waiting(struct item *t, int error)
 {
-	const char *thing = json_text(t->o, t->port ? "addr" : "device_path", "");
+	const char *thing = json_text(t->o, is_port(t) ? "addr" : "device_path", "");
 
 	if (!pending_news(&t->pending, error))
 		return;
-	if (!t->port)
+	if (!is_port(t))
 		status("%s waits for the device %s", t->what, thing);
 	else if (have_addr(thing))
 		status("%s waits for an RDMA device with the address %s", t->what, thing);
@@ -225,7 +258,7 @@ static void enable_item(struct item *t)
 		ret = cfg_write("1", "%s/enable", t->dir);
 	if (!ret) {
 		t->outcome = DONE;
-		status("%s is %s", t->what, t->port ? "open" : "exported");
+		status("%s is %s", t->what, is_port(t) ? "open" : "exported");
 		klog_close(log);
 	} else if (may_come(ret)) {
 		/* With another error than look()'s, so that the change is told. */
@@ -239,27 +272,37 @@ static void enable_item(struct item *t)
 
 /* --- all of it ------------------------------------------------------------------ */
 
-static void add_items(struct restore *r, struct json_object *list, bool port)
+static void add_items(struct restore *r, struct json_object *list,
+		      const struct config_kind *kind)
 {
-	struct json_object *o;
+	char number[24];
+	const char *id;
 	struct item *t;
 	size_t i;
 
 	for (i = 0; i < json_length(list); i++) {
-		o = json_object_array_get_idx(list, i);
 		t = &r->item[r->nr++];
-		t->o = o;
-		t->port = port;
-		if (port) {
-			snprintf(t->dir, sizeof(t->dir), "ports/%s", json_text(o, "id", ""));
-			snprintf(t->what, sizeof(t->what), "port %s", json_text(o, "id", ""));
-		} else {
-			snprintf(t->dir, sizeof(t->dir), "namespaces/%s",
-				 json_text(o, "name", ""));
-			snprintf(t->what, sizeof(t->what), "namespace '%s'",
-				 json_text(o, "name", ""));
-		}
+		t->o = json_object_array_get_idx(list, i);
+		t->kind = kind;
+		id = json_plain(t->o, kind->id, number, sizeof(number));
+		snprintf(t->dir, sizeof(t->dir), "%s/%s", kind->list, id);
+		snprintf(t->what, sizeof(t->what), "%s '%s'", kind->what, id);
 	}
+}
+
+/* The keys are there and can be read; what this module does not have is not asked for. */
+static bool check_item(const struct item *t)
+{
+	const char *path = json_text(t->o, "key_file", NULL);
+	char key[KEY_TEXT_MAX], why[WHY_MAX];
+	bool ok = !path || config_read_key(path, key, why);
+
+	explicit_bzero(key, sizeof(key));
+	if (ok)
+		return check_enabled_item(t);
+	complain("%s: %s", t->what, why);
+	hint("nothing was changed");
+	return false;
 }
 
 static size_t count(const struct restore *r, enum outcome outcome)
@@ -304,7 +347,7 @@ static int restore_items(struct restore *r)
 	size_t i;
 
 	for (i = 0; i < r->nr; i++)
-		if (!check_enabled_item(&r->item[i]))
+		if (!check_item(&r->item[i]))
 			return EXIT_FAILED;
 	for (i = 0; i < r->nr; i++)
 		make_item(&r->item[i]);
@@ -312,9 +355,28 @@ static int restore_items(struct restore *r)
 	return conclude(r);
 }
 
+static int restore_object(struct restore *r, struct json_object *o)
+{
+	size_t k, nr = 1;
+	int ret;
+
+	for (k = 0; k < CONFIG_KINDS; k++)
+		nr += json_length(json_list(o, config_kinds[k].list));
+	r->item = calloc(nr, sizeof(*r->item));
+	if (!r->item) {
+		explain(NULL, ENOMEM, "%s", r->path);
+		return EXIT_FAILED;
+	}
+	for (k = 0; k < CONFIG_KINDS; k++)
+		add_items(r, json_list(o, config_kinds[k].list), &config_kinds[k]);
+	ret = cfg_prepare() ? EXIT_FAILED : restore_items(r);
+	free(r->item);
+	return ret;
+}
+
 static int restore(struct restore *r)
 {
-	struct json_object *o, *namespaces, *ports;
+	struct json_object *o;
 	char why[WHY_MAX];
 	int ret;
 
@@ -324,18 +386,7 @@ static int restore(struct restore *r)
 		hint(errno == ENOENT ? "`pmof server save` makes it" : "nothing was changed");
 		return EXIT_FAILED;
 	}
-	namespaces = json_list(o, "namespaces");
-	ports = json_list(o, "ports");
-	r->item = calloc(json_length(namespaces) + json_length(ports) + 1, sizeof(*r->item));
-	if (!r->item) {
-		explain(NULL, ENOMEM, "%s", r->path);
-		ret = EXIT_FAILED;
-	} else {
-		add_items(r, namespaces, false);
-		add_items(r, ports, true);
-		ret = cfg_prepare() ? EXIT_FAILED : restore_items(r);
-	}
-	free(r->item);
+	ret = restore_object(r, o);
 	json_object_put(o);
 	return ret;
 }
@@ -380,63 +431,4 @@ int cmd_server_restore(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &r);
 	return restore(&r);
-}
-
-/* --- clear ---------------------------------------------------------------------- */
-
-/* The ports first: then no client comes back while its namespace goes. */
-static int clear_ports(void)
-{
-	unsigned int *ids;
-	int i, n, ret, failed = 0;
-
-	n = server_ports(&ids);
-	for (i = 0; i < n; i++) {
-		ret = server_remove_port(ids[i]);
-		if (ret) {
-			explain(NULL, ret, "cannot remove port %u", ids[i]);
-			failed = ret;
-		}
-	}
-	free(ids);
-	return n < 0 ? n : failed;
-}
-
-static int clear_namespaces(void)
-{
-	struct cfg_names names;
-	int i, ret, failed;
-
-	failed = cfg_names(&names, CFG_PMOF "/namespaces");
-	for (i = 0; i < names.nr; i++) {
-		ret = server_remove_namespace(names.name[i]);
-		if (ret) {
-			explain(NULL, ret, "cannot unexport '%s'", names.name[i]);
-			failed = ret;
-		}
-	}
-	cfg_names_free(&names);
-	return failed;
-}
-
-static error_t parse_nothing(int key, char *arg, struct argp_state *state)
-{
-	(void)arg;
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	argp_usage(state);
-	return 0;
-}
-
-int cmd_server_clear(int argc, char **argv)
-{
-	static const struct argp argp = {
-		.parser = parse_nothing,
-		.doc = "Ends every export and stops listening everywhere.",
-	};
-	int ret;
-
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	ret = clear_ports();
-	return clear_namespaces() || ret ? EXIT_FAILED : EXIT_OK;
 }

@@ -85,7 +85,7 @@ static int reload_module(void)
 
 static void watch_device(void)
 {
-	int rc;
+	int rc, last = 0;
 
 	if (!vm_attr_is(device.instance, "state", "dead"))
 		return;
@@ -95,9 +95,14 @@ static void watch_device(void)
 		return;
 	}
 	pthread_rwlock_wrlock(&device.lock);
-	close_device();
-	while ((rc = open_device()))
+	rc = close_device();
+	while (rc || (rc = open_device())) {
+		if (rc != last)
+			fprintf(stderr, "load: cannot connect again: %s\n", strerror(-rc));
+		last = rc;
+		rc = 0;
 		usleep(100000);
+	}
 	pthread_rwlock_unlock(&device.lock);
 }
 

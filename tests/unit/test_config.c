@@ -82,6 +82,13 @@ static const struct refusal server_refusals[] = {
 	  "no text may have" },
 	{ "{\"version\":1,\"namespaces\":[{\"name\":\"a\",\"device_path\":\"/dev/p\\u0000\"}]}",
 	  "no text may have" },
+	{ NS ",\"allowed_clients\":[\"c\"]}]}", "there is no client 'c'" },
+	{ NS ",\"read_only_clients\":[\"c\"]}]}", "there is no client 'c'" },
+	{ NS ",\"allow_any\":0}]}", "allow_any is neither" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\"},{\"id\":\"c\"}]}", "the same id 'c'" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"max_queues\":-1}]}", "max_queues is not" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"key\":\"0123\"}]}", "unknown key 'key'" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"key_file\":\"c\"}]}", "not an absolute" },
 	{ "{\"version\":1,\"ports\":[{\"id\":1}]}", "addr is missing" },
 	{ "{\"version\":1,\"ports\":[{\"id\":0,\"addr\":\"192.0.2.1\"}]}", "id is not a number" },
 	{ "{\"version\":1,\"ports\":[{\"id\":65536}]}", "id is not a number from 1 to 65535" },
@@ -114,10 +121,13 @@ TEST(server_files_that_are_refused)
 
 static const char whole[] =
 	"{ \"version\": 1,\n"
+	"  \"clients\": [ { \"id\": \"c\", \"max_sessions\": 4, \"max_queues\": 0,\n"
+	"      \"max_segments\": 1, \"max_memory\": 1099511627776, \"key_file\": \"/k\" } ],\n"
 	"  \"namespaces\": [\n"
 	"    { \"name\": \"a\", \"device_path\": \"/dev/pmem0\", \"read_only\": true,\n"
 	"      \"allow_volatile\": false, \"deep_flush\": true, \"placement\": \"assert-memory\",\n"
-	"      \"enable\": true },\n"
+	"      \"allow_any\": false, \"allowed_clients\": [ \"c\" ],\n"
+	"      \"read_only_clients\": [ ], \"enable\": true },\n"
 	"    { \"name\": \"b\", \"enable\": false } ],\n"
 	"  \"ports\": [\n"
 	"    { \"id\": 1, \"addr\": \"192.0.2.1\", \"port\": 20049, \"enable\": true,\n"
@@ -153,6 +163,48 @@ TEST(broken_server_files)
 		EXPECT_TRUE(o || *why);
 		json_object_put(o);
 	}
+	drop();
+}
+
+TEST(key_files)
+{
+	static const struct {
+		const char *text;
+		mode_t mode;
+		bool ok;
+	} cases[] = {
+		{ "0123456789abcdef0123456789ABCDEF\n", 0600, true },
+		{ "0123456789abcdef0123456789abcdef", 0400, true },
+		{ "0123456789abcdef0123456789abcdef\n", 0640, false },
+		{ "0123456789abcdef0123456789abcdef\n", 0604, false },
+		{ "0123456789abcdef0123456789abcde\n", 0600, false },
+		{ "0123456789abcdef0123456789abcde\n\n", 0600, false },
+		{ "0123456789abcdef0123456789abcdefa\n", 0600, false },
+		{ "0123456789abcdef0123456789abcdeg\n", 0600, false },
+		{ "0123456789abcdef0123456789abcdef\nx", 0600, false }, { "", 0600, false },
+	};
+	char key[KEY_TEXT_MAX], why[WHY_MAX], text[200];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		store(cases[i].text, strlen(cases[i].text));
+		ASSERT_EQ(0, chmod(path, cases[i].mode));
+		EXPECT_EQ(cases[i].ok, config_read_key(path, key, why)) TH_LOG("case %zu", i);
+		if (cases[i].ok)
+			EXPECT_EQ(0, strncmp(key, cases[i].text, 32));
+		drop();
+	}
+	memset(text, 'a', sizeof(text));
+	store(text, 128);
+	chmod(path, 0600);
+	EXPECT_TRUE(config_read_key(path, key, why));
+	EXPECT_EQ(128, strlen(key));
+	store(text, 130);
+	EXPECT_FALSE(config_read_key(path, key, why));
+	EXPECT_FALSE(config_read_key("/dev/null", key, why));
+	unlink(path);
+	ASSERT_EQ(0, symlink("/etc/passwd", path));
+	EXPECT_FALSE(config_read_key(path, key, why));
 	drop();
 }
 
