@@ -208,7 +208,8 @@ void server_explain_listen(const struct addr *addr, int error, int log)
 {
 	char text[ADDR_TEXT_MAX];
 
-	explain(listen_reasons, error, "cannot listen on %s", format_addr(addr, text, sizeof(text)));
+	explain(listen_reasons, error, "cannot listen on %s",
+		format_addr(addr, text, sizeof(text)));
 	klog_hint(log);
 }
 
@@ -244,11 +245,10 @@ static int enable_port(const struct listen *l, unsigned int id)
 		ret = cfg_write(number, "ports/%u/port", id);
 	if (!ret)
 		ret = cfg_write("1", "ports/%u/enable", id);
-	if (ret) {
+	if (ret)
 		server_explain_listen(&l->addr, ret, log);
-	} else if (log >= 0) {
-		close(log);
-	}
+	else
+		klog_close(log);
 	return ret;
 }
 

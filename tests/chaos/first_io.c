@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes 4 KiB with O_DIRECT and O_DSYNC, one after the other, until it is told to stop, and keeps the
- * time at which each one that took long, or came after an error, was done:
+ * Writes 4 KiB with O_DIRECT and O_DSYNC, one after the other, and tells when one took long, or
+ * came after an error:
  *
  *   first_io DEVICE SECONDS
  *

@@ -5,7 +5,7 @@
  *   load -i INDEX -s SEED [-o CONNECT-OPTIONS] [-r]
  *
  * Connects, writes by several threads, and does what the host says in /host/VM.cmd,
- * "NUMBER VERB [SECONDS]", with an answer in /host/VM.ans, "NUMBER TEXT":
+ * "NUMBER VERB [SECONDS]", with an answer in /host/VM.answer, "NUMBER TEXT":
  *   back    the disturbance is over: says when every thread had an acknowledgement
  *   check   stands still, compares all that was acknowledged, goes on
  *   reload  closes the device, loads the module anew, connects
@@ -24,7 +24,7 @@ struct device device;
 enum order order = RUN;
 
 static struct worker workers[KINDS];
-static const char *vm, *options = "";
+static const char *vm, *connect_options = "";
 static bool reconnect;
 static char failure[256];	/* of the device itself */
 
@@ -51,19 +51,23 @@ static int open_block(int instance)
 
 static int open_device(void)
 {
-	int instance = vm_connect(options);
+	int instance = vm_connect(connect_options);
 
 	if (instance < 0)
 		return instance;
 	device.instance = instance;
 	device.fd = vm_open(instance, O_RDWR);
+	device.persist_fd = vm_open(instance, O_RDWR);
 	device.block = open_block(instance);
-	return device.fd < 0 ? device.fd : device.block < 0 ? device.block : 0;
+	if (device.fd < 0 || device.persist_fd < 0)
+		return device.fd < 0 ? device.fd : device.persist_fd;
+	return device.block < 0 ? device.block : 0;
 }
 
 static int close_device(void)
 {
 	close(device.fd);
+	close(device.persist_fd);
 	close(device.block);
 	return vm_disconnect(device.instance);
 }
@@ -116,7 +120,7 @@ static uint64_t acks_of(const struct worker *w)
 /* Milliseconds until every thread has had an acknowledgement; -1: not in time. */
 static double wait_acks(double seconds)
 {
-	double start = vm_now(), last = 0, now;
+	double start = vm_now(), last = 0;
 	uint64_t before[KINDS];
 	int i;
 
@@ -129,9 +133,8 @@ static double wait_acks(double seconds)
 				return -1;
 			usleep(2000);
 		}
-		now = vm_now() - start;
-		if (now > last)
-			last = now;
+		if (vm_now() - start > last)
+			last = vm_now() - start;
 	}
 	return last * 1000;
 }
@@ -209,8 +212,8 @@ static void reply(unsigned int number, const char *answer)
 	char temp[64], path[64];
 	FILE *f;
 
-	snprintf(temp, sizeof(temp), "/host/.%s.ans", vm);
-	snprintf(path, sizeof(path), "/host/%s.ans", vm);
+	snprintf(temp, sizeof(temp), "/host/.%s.answer", vm);
+	snprintf(path, sizeof(path), "/host/%s.answer", vm);
 	f = fopen(temp, "w");
 	if (!f || fprintf(f, "%u %s\n", number, answer) < 0 || fclose(f) || rename(temp, path))
 		abort();
@@ -312,7 +315,7 @@ int main(int argc, char **argv)
 		else if (c == 's')
 			seed = strtoull(optarg, NULL, 0);
 		else if (c == 'o')
-			options = optarg;
+			connect_options = optarg;
 		else if (c == 'r')
 			reconnect = true;
 		else

@@ -44,6 +44,7 @@ struct worker {
 struct device {
 	int instance;
 	int fd;				/* character device */
+	int persist_fd;			/* the same, of who puts and persists: it hears of losses */
 	int block;			/* block device, O_DIRECT */
 	pthread_rwlock_t lock;		/* held for reading during an operation */
 };

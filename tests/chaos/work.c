@@ -78,11 +78,12 @@ static void persist_batch(struct worker *w, unsigned int first)
 		i = (first + k) % SLOTS;
 		seq[k] = next_write(w, &w->slot[i]);
 		slot_fill(w, i, seq[k], w->buf);
-		if (!outcome(w, "put", vm_put(device.fd, slot_offset(w, i), w->buf, SLOT, 0)))
+		if (!outcome(w, "put", vm_put(device.persist_fd, slot_offset(w, i), w->buf, SLOT,
+					      0)))
 			seq[k] = 0;
 	}
-	if (!outcome(w, "persist", vm_persist(device.fd, w->base, SLOTS * SLOT)))
-		return;
+	if (!outcome(w, "persist", vm_persist(device.persist_fd, w->base, SLOTS * SLOT)))
+		return;	/* what was put may be gone, if the server was restarted */
 	for (k = 0; k < BATCH; k++)
 		if (seq[k])
 			slot_durable(&w->slot[(first + k) % SLOTS], seq[k]);
