@@ -139,6 +139,22 @@ static double wait_acks(double seconds)
 	return last * 1000;
 }
 
+/* Where its threads are: for whoever looks for the reason. */
+static void show_stacks(const char *when)
+{
+	int i;
+
+	fprintf(stderr, "load: hung %s: state:\n", when);
+	for (i = 0; i < KINDS; i++)
+		fprintf(stderr, "%s: %" PRIu64 " acknowledged, %" PRIu64 " unknown, %s\n",
+			kind_names[i], workers[i].acks, workers[i].unknown,
+			workers[i].parked ? "parked" : "at work");
+	fflush(stderr);
+	if (system("cat /sys/class/pmof/*/state >&2;"
+		   "for t in /proc/$PPID/task/*; do echo $t $(cat $t/wchan); cat $t/stack; done >&2"))
+		fprintf(stderr, "load: no stacks\n");
+}
+
 static void do_back(char *answer, size_t size, double seconds)
 {
 	double ms = wait_acks(seconds), gap = 0;
@@ -151,10 +167,12 @@ static void do_back(char *answer, size_t size, double seconds)
 	for (i = 0; i < KINDS && ms < 0; i++)
 		snprintf(slow + strlen(slow), sizeof(slow) - strlen(slow), " %s:%" PRIu64,
 			 kind_names[i], acks_of(&workers[i]));
-	if (ms < 0)
+	if (ms < 0) {
+		show_stacks("behind a disturbance");
 		snprintf(answer, size, "hung%s", slow);
-	else
+	} else {
 		snprintf(answer, size, "recovered %.0f %.0f", ms, gap * 1000);
+	}
 }
 
 static bool wait_parked(double seconds)
@@ -180,6 +198,7 @@ static void do_check(char *answer, size_t size, double seconds)
 
 	__atomic_store_n(&order, PARK, __ATOMIC_RELEASE);
 	if (!wait_parked(seconds)) {
+		show_stacks("before a check");
 		snprintf(answer, size, "hung");
 		return;
 	}
