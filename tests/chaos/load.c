@@ -59,6 +59,9 @@ static int open_device(void)
 	device.fd = vm_open(instance, O_RDWR);
 	device.persist_fd = vm_open(instance, O_RDWR);
 	device.block = open_block(instance);
+	if (device.fd < 0 || device.persist_fd < 0 || device.block < 0)
+		fprintf(stderr, "load: pmof%d cannot be opened: %d %d %d\n", instance, device.fd,
+			device.persist_fd, device.block);
 	if (device.fd < 0 || device.persist_fd < 0)
 		return device.fd < 0 ? device.fd : device.persist_fd;
 	return device.block < 0 ? device.block : 0;
