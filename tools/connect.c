@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "connect_file.h"
 #include "libpmof.h"
 #include "output.h"
@@ -26,8 +25,6 @@ struct connect {
 	bool files;		/* of a file, or all */
 	const char *file;
 	uint64_t wait;
-	struct json_object *more;
-	char more_text[MORE_MAX];
 };
 
 static const struct argp_option connect_options[] = {
@@ -159,9 +156,6 @@ static error_t parse_connect(int key, char *arg, struct argp_state *state)
 	struct connect *c = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = c->more;
-		return 0;
 	case OPT_QUEUES:
 		c->args.queues = arg_uint(state, "--queues", arg, 1, 128);
 		return 0;
@@ -275,22 +269,6 @@ static int do_connect(struct connect *c, int *instance)
 	return ret;
 }
 
-/* Behind its own options, the further ones. */
-static int connect_with_more(struct connect *c, int *instance)
-{
-	char why[WHY_MAX];
-	int ret;
-
-	if (!connect_more(c->more, c->more_text, why)) {
-		complain("%s", why);
-		return -EINVAL;
-	}
-	c->args.more = c->more_text;
-	ret = do_connect(c, instance);
-	explicit_bzero(c->more_text, sizeof(c->more_text));
-	return ret;
-}
-
 static void print_instance(const struct connect *c, int instance)
 {
 	struct json_object *o;
@@ -310,31 +288,25 @@ static void print_instance(const struct connect *c, int instance)
 
 int cmd_connect(int argc, char **argv)
 {
-	static const struct argp_child children[] = {
-		{ &connect_more_argp, 0, NULL, 0 }, { 0 }
-	};
 	static const struct argp argp = {
 		.options = connect_options,
 		.parser = parse_connect,
-		.children = children,
 		.args_doc = "ADDR[:PORT] NAME\n--all\n--file FILE",
 		.doc = "Connects to namespace NAME of the server at ADDR (IPv6 with a port: "
 		       "[ADDR]:PORT; default port 20049) and prints the name of the new device, "
 		       "pmofN: /dev/pmofcN takes bytes, /dev/pmofN is a disk. "
 		       "Loads pmof-client if it is not there.",
 	};
-	struct connect c = { .more = new_object() };
-	int instance, status = EXIT_FAILED;
+	struct connect c = { .json = false };
+	int instance;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
-	if (c.files) {
-		status = connect_files(c.file, c.wait);
-	} else if (!connect_with_more(&c, &instance)) {
-		print_instance(&c, instance);
-		status = c.save && connect_save(&c.args, c.more) ? EXIT_FAILED : EXIT_OK;
-	}
-	json_object_put(c.more);
-	return status;
+	if (c.files)
+		return connect_files(c.file, c.wait);
+	if (do_connect(&c, &instance))
+		return EXIT_FAILED;
+	print_instance(&c, instance);
+	return c.save && connect_save(&c.args) ? EXIT_FAILED : EXIT_OK;
 }
 
 /* --- disconnect ------------------------------------------------------------ */

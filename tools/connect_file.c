@@ -64,14 +64,12 @@ static struct json_object *args_to(const struct pmof_connect_args *args)
 	return o;
 }
 
-int connect_save(const struct pmof_connect_args *args, struct json_object *more)
+int connect_save(const struct pmof_connect_args *args)
 {
 	struct json_object *o = args_to(args);
 	char path[128];
 	int ret;
 
-	json_object_object_foreach(more, key, value)
-		put_object(o, key, json_object_get(value));
 	snprintf(path, sizeof(path), CONFIG_DIR "/%s.json", args->name);
 	if (!strcmp(path, CONFIG_DIR "/" CONFIG_SERVER))
 		ret = -EEXIST;
@@ -174,20 +172,18 @@ static int connect_args(const struct pmof_connect_args *args, const char *file, 
 
 static int connect_file(const char *file, uint64_t wait)
 {
-	char why[WHY_MAX], more[MORE_MAX];
 	struct pmof_connect_args args;
-	int ret = EXIT_FAILED;
 	struct json_object *o;
+	char why[WHY_MAX];
+	int ret;
 
 	o = config_read_connection(file, why);
-	if (!o || !connect_more(o, more, why)) {
+	if (!o) {
 		complain("%s: %s", file, why);
-	} else {
-		args_from(&args, o);
-		args.more = more;
-		ret = connect_args(&args, file, wait);
-		explicit_bzero(more, sizeof(more));
+		return EXIT_FAILED;
 	}
+	args_from(&args, o);
+	ret = connect_args(&args, file, wait);
 	json_object_put(o);
 	return ret;
 }

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 
 /* The option string that is written to the control device. */
 struct options {
-	char text[1024];
+	char text[512];
 	size_t len;
 	int error;
 };
@@ -49,18 +48,6 @@ static void add_text(struct options *o, const char *key, const char *value)
 	add(o, "%s%s=%s", o->len ? "," : "", key, value);
 }
 
-/* Several options, separated by commas. */
-static void add_more(struct options *o, const char *more)
-{
-	const char *c;
-
-	for (c = more; *c; c++)
-		if ((unsigned char)*c <= ' ' || *c == 0x7f)
-			o->error = -EINVAL;
-	if (*more)
-		add(o, ",%s", more);
-}
-
 static void build_options(struct options *o, const struct pmof_connect_args *args)
 {
 	add_text(o, "addr", args->addr);
@@ -85,8 +72,6 @@ static void build_options(struct options *o, const struct pmof_connect_args *arg
 		add(o, ",block_size=%u", args->block_size);
 	if (args->poll_queues)
 		add(o, ",poll_queues=%u", args->poll_queues);
-	if (args->more)
-		add_more(o, args->more);
 }
 
 static int parse_answer(const char *text, int *instance)
@@ -137,7 +122,6 @@ int pmof_connect(const struct pmof_connect_args *args, int *instance)
 	if (fd < 0)
 		return -errno;
 	ret = ask(fd, &o, instance);
-	explicit_bzero(&o, sizeof(o));	/* a key may be among them */
 	close(fd);
 	return ret;
 }

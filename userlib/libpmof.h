@@ -363,8 +363,6 @@ static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uin
  *	or with FUA; else each is when it completes
  * @block_size: bytes of its logical blocks: 512 or 4096; 0: 512
  * @poll_queues: I/O queues for its polled requests, besides @queues
- * @more: further options in the words of /dev/pmof-control, as
- *	"reconnect_delay=2,device_loss_timeout=-1"; NULL or empty: none
  *
  * Zero the structure first: what is zero has its default.
  */
@@ -382,7 +380,6 @@ struct pmof_connect_args {
 	bool writeback;
 	unsigned int block_size;
 	unsigned int poll_queues;
-	const char *more;
 };
 
 /**
