@@ -301,7 +301,7 @@ static const char *check_key_file(const struct stat *st)
 /* 32 to 128 hexadecimal digits, an even number of them. */
 static bool is_key(const char *text, size_t len)
 {
-	return len >= 32 && len < KEY_TEXT_MAX && len % 2 == 0 &&
+	return len >= 32 && len < CONFIG_KEY_MAX && len % 2 == 0 &&
 	       strspn(text, "0123456789abcdefABCDEF") == len;
 }
 
@@ -324,7 +324,7 @@ bool config_read_key(const char *path, char *key, char *why)
 		if (n <= 0 || !is_key(text, len) || (size_t)n > len + 1)
 			wrong = "holds no key: 32 to 128 hexadecimal digits";
 		else
-			snprintf(key, KEY_TEXT_MAX, "%.*s", (int)len, text);
+			snprintf(key, CONFIG_KEY_MAX, "%.*s", (int)len, text);
 	}
 	if (fd >= 0)
 		close(fd);

@@ -37,7 +37,7 @@ enum { CONFIG_CLIENTS, CONFIG_NAMESPACES, CONFIG_PORTS, CONFIG_KINDS };
 extern const struct config_kind config_kinds[CONFIG_KINDS];
 
 #define CONFIG_KEYS	CONFIG_DIR "/keys"	/* a client's key: keys/ID, mode 0600 */
-#define KEY_TEXT_MAX	129			/* bytes of a key in hexadecimal digits */
+#define CONFIG_KEY_MAX	129			/* bytes of a key in hexadecimal digits */
 
 /*
  * Reads a file that holds a key: a regular file that nobody but its owner may read,

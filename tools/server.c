@@ -70,27 +70,6 @@ int server_link(const char *name, unsigned int id)
 
 /* --- unexport -------------------------------------------------------------- */
 
-/* The links to clients: with them there the directory would not go. */
-static int remove_client_links(const char *name)
-{
-	static const char *const lists[] = { "allowed_clients", "read_only_clients" };
-	char path[CFG_PATH_MAX], link[CFG_PATH_MAX + 64];
-	struct cfg_names names;
-	int i, ret = 0;
-	size_t l;
-
-	for (l = 0; l < ARRAY_SIZE(lists) && !ret; l++) {
-		snprintf(path, sizeof(path), CFG_PMOF "/namespaces/%s/%s", name, lists[l]);
-		ret = cfg_names(&names, path);
-		for (i = 0; i < names.nr && !ret; i++) {
-			snprintf(link, sizeof(link), "%s/%s", path, names.name[i]);
-			ret = unlink(link) ? -errno : 0;
-		}
-		cfg_names_free(&names);
-	}
-	return ret;
-}
-
 /* Undoes whatever an export has come to: links, enable, the directory. */
 int server_remove_namespace(const char *name)
 {
@@ -109,9 +88,9 @@ int server_remove_namespace(const char *name)
 	}
 	free(ports);
 	ret = cfg_write("0", "namespaces/%s/enable", name);
-	if (!ret)
-		ret = remove_client_links(name);
-	return ret ? ret : cfg_rmdir("namespaces/%s", name);
+	if (ret)
+		return ret;
+	return cfg_rmdir("namespaces/%s", name);
 }
 
 static const struct reason unexport_reasons[] = {

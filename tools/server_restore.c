@@ -96,7 +96,7 @@ static int set_attrs(const struct item *t)
 static int set_key(const struct item *t)
 {
 	const char *path = json_text(t->o, "key_file", NULL);
-	char has[CFG_VALUE_MAX], key[KEY_TEXT_MAX], why[WHY_MAX];
+	char has[CFG_VALUE_MAX], key[CONFIG_KEY_MAX], why[WHY_MAX];
 	int ret;
 
 	if (!path || (!cfg_read(has, "%s/has_key", t->dir) && !strcmp(has, "1")))
@@ -294,7 +294,7 @@ static void add_items(struct restore *r, struct json_object *list,
 static bool check_item(const struct item *t)
 {
 	const char *path = json_text(t->o, "key_file", NULL);
-	char key[KEY_TEXT_MAX], why[WHY_MAX];
+	char key[CONFIG_KEY_MAX], why[WHY_MAX];
 	bool ok = !path || config_read_key(path, key, why);
 
 	explicit_bzero(key, sizeof(key));

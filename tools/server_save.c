@@ -54,7 +54,7 @@ static int put_links(struct json_object *o, const char *key, const char *dir)
 /* A key cannot be read back: it has to be in its file. */
 static int put_key_file(struct json_object *o, const char *id)
 {
-	char text[CFG_VALUE_MAX], path[128], key[KEY_TEXT_MAX], why[WHY_MAX];
+	char text[CFG_VALUE_MAX], path[128], key[CONFIG_KEY_MAX], why[WHY_MAX];
 	bool ok;
 
 	if (cfg_read(text, "clients/%s/has_key", id) || strcmp(text, "1") != 0)

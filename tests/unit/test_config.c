@@ -183,7 +183,7 @@ TEST(key_files)
 		{ "0123456789abcdef0123456789abcdeg\n", 0600, false },
 		{ "0123456789abcdef0123456789abcdef\nx", 0600, false }, { "", 0600, false },
 	};
-	char key[KEY_TEXT_MAX], why[WHY_MAX], text[200];
+	char key[CONFIG_KEY_MAX], why[WHY_MAX], text[200];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
