@@ -142,6 +142,10 @@ static const struct json_key connection_schema[] = {
 	{ .name = "cache", .kind = JSON_TEXT, .check = check_cache },
 	{ .name = "block_size", .kind = JSON_NUMBER, .min = 512, .max = 4096 },
 	{ .name = "poll_queues", .kind = JSON_NUMBER, .min = 0, .max = 127 },
+	{ .name = "keep_alive_tmo", .kind = JSON_NUMBER, .min = 0, .max = 3600 },
+	{ .name = "reconnect_delay", .kind = JSON_NUMBER, .min = 1, .max = 3600 },
+	{ .name = "fail_io_timeout", .kind = JSON_NUMBER, .min = -1, .max = 86400 },
+	{ .name = "device_loss_timeout", .kind = JSON_NUMBER, .min = -1, .max = 86400 },
 };
 
 /* --- what entries say together ----------------------------------------------- */

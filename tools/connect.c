@@ -14,7 +14,8 @@
 /* --- connect --------------------------------------------------------------- */
 
 enum { OPT_QUEUES = OPT_LAST, OPT_DEPTH, OPT_METHOD, OPT_ID, OPT_READ_ONLY,
-	OPT_NO_BLOCK, OPT_CACHE, OPT_BLOCK_SIZE, OPT_POLL_QUEUES, OPT_SAVE, OPT_FILE,
+	OPT_NO_BLOCK, OPT_CACHE, OPT_BLOCK_SIZE, OPT_POLL_QUEUES,
+	OPT_KEEP_ALIVE, OPT_RECONNECT, OPT_FAIL_IO, OPT_LOSS, OPT_SAVE, OPT_FILE,
 	OPT_CONNECT_ALL, OPT_WAIT };
 
 struct connect {
@@ -48,6 +49,14 @@ static const struct argp_option connect_options[] = {
 	{ "file", OPT_FILE, "FILE", 0, "Connect what FILE says", 0 },
 	{ "wait", OPT_WAIT, "SECONDS|forever", 0, "With --all and --file: how long to try; default "
 	  "0: once", 0 },
+	{ "keep-alive-tmo", OPT_KEEP_ALIVE, "SECONDS", 0, "Give a server up that gives no sign of life "
+	  "for so long; default 5; 0: never", 0 },
+	{ "reconnect-delay", OPT_RECONNECT, "SECONDS", 0, "The longest time between two attempts to "
+	  "reconnect; default 10", 0 },
+	{ "fail-io-timeout", OPT_FAIL_IO, "SECONDS", 0, "How long requests wait for a lost "
+	  "connection; default 30; 0: not at all; -1: until the device is given up", 0 },
+	{ "device-loss-timeout", OPT_LOSS, "SECONDS", 0, "Give the device up when it has been without "
+	  "a connection for so long; default 600; 0: at once; -1: never", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
 	{ 0 }
 };
@@ -100,6 +109,33 @@ static error_t parse_connect_block(struct connect *c, int key, char *arg,
 	}
 }
 
+/* Options of recovery. */
+static error_t parse_connect_time(struct connect *c, int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case OPT_KEEP_ALIVE:
+		arg_uint(state, "--keep-alive-tmo", arg, 0, 3600);
+		c->args.keep_alive_tmo = arg;
+		return 0;
+	case OPT_RECONNECT:
+		arg_uint(state, "--reconnect-delay", arg, 1, 3600);
+		c->args.reconnect_delay = arg;
+		return 0;
+	case OPT_FAIL_IO:
+		if (strcmp(arg, "-1") != 0)
+			arg_uint(state, "--fail-io-timeout", arg, 0, 86400);
+		c->args.fail_io_timeout = arg;
+		return 0;
+	case OPT_LOSS:
+		if (strcmp(arg, "-1") != 0)
+			arg_uint(state, "--device-loss-timeout", arg, 0, 86400);
+		c->args.device_loss_timeout = arg;
+		return 0;
+	default:
+		return parse_connect_block(c, key, arg, state);
+	}
+}
+
 /* Options of connections in files. */
 static error_t parse_connect_files(struct connect *c, int key, char *arg,
 				   struct argp_state *state)
@@ -119,7 +155,7 @@ static error_t parse_connect_files(struct connect *c, int key, char *arg,
 		c->wait = arg_wait(state, arg);
 		return 0;
 	default:
-		return parse_connect_block(c, key, arg, state);
+		return parse_connect_time(c, key, arg, state);
 	}
 }
 

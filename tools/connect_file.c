@@ -31,6 +31,17 @@ static void args_from(struct pmof_connect_args *args, struct json_object *o)
 	args->writeback = !strcmp(json_text(o, "cache", ""), "writeback");
 	args->block_size = (unsigned int)json_number(o, "block_size", 0);
 	args->poll_queues = (unsigned int)json_number(o, "poll_queues", 0);
+	args->keep_alive_tmo = json_text(o, "keep_alive_tmo", NULL);
+	args->reconnect_delay = json_text(o, "reconnect_delay", NULL);
+	args->fail_io_timeout = json_text(o, "fail_io_timeout", NULL);
+	args->device_loss_timeout = json_text(o, "device_loss_timeout", NULL);
+}
+
+/* Seconds, that the caller has checked; NULL: the default. */
+static void put_seconds(struct json_object *o, const char *key, const char *text)
+{
+	if (text)
+		put_object(o, key, json_object_new_int(atoi(text)));
 }
 
 static void put_number(struct json_object *o, const char *key, unsigned int value)
@@ -61,6 +72,10 @@ static struct json_object *args_to(const struct pmof_connect_args *args)
 		put_text(o, "cache", "writeback");
 	put_number(o, "block_size", args->block_size);
 	put_number(o, "poll_queues", args->poll_queues);
+	put_seconds(o, "keep_alive_tmo", args->keep_alive_tmo);
+	put_seconds(o, "reconnect_delay", args->reconnect_delay);
+	put_seconds(o, "fail_io_timeout", args->fail_io_timeout);
+	put_seconds(o, "device_loss_timeout", args->device_loss_timeout);
 	return o;
 }
 

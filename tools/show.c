@@ -20,6 +20,9 @@ static const struct attr attrs[] = {
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "placement_asserted", ATTR_BOOL },
 	{ "durable", ATTR_BOOL }, { "read_only", ATTR_BOOL }, { "queues", ATTR_NUMBER },
 	{ "depth", ATTR_NUMBER }, { "client_id", ATTR_TEXT }, { "poll_queues", ATTR_NUMBER },
+	{ "reconnects", ATTR_NUMBER }, { "keep_alive_tmo", ATTR_NUMBER },
+	{ "reconnect_delay", ATTR_NUMBER }, { "fail_io_timeout", ATTR_TEXT },
+	{ "device_loss_timeout", ATTR_TEXT },
 };
 
 /* Which sizes the method auto gives to which method; absent with another one. */
@@ -221,6 +224,11 @@ static const struct column info_fields[] = {
 	{ "atomics", "atomics", COL_BOOL },
 	{ "operations a submit", "max_submit", COL_TEXT },
 	{ "client ID", "client_id", COL_TEXT },
+	{ "reconnects", "reconnects", COL_TEXT },
+	{ "keep-alive", "keep_alive_tmo", COL_TEXT },
+	{ "reconnect delay", "reconnect_delay", COL_TEXT },
+	{ "fail I/O after", "fail_io_timeout", COL_TEXT },
+	{ "give up after", "device_loss_timeout", COL_TEXT },
 };
 
 /* "rpc up to 512, assist above" */

@@ -29,10 +29,17 @@
  *             generation (told by the methods assist and rpc only; its data may
  *             have been overwritten: not with rpc)
  *   ENOTTY    unknown ioctl
- *   EIO       the connection was lost before the operation was acknowledged: a
- *             put may or may not have been placed, and nothing is promised of
- *             its durability
- *   ENODEV    the device was disconnected by its administrator
+ *   EIO       the connection was lost before the operation was acknowledged, and
+ *             has not been recovered in time (fail_io_timeout): a put may or may not
+ *             have been placed, and nothing is promised of its durability.  At once
+ *             for what may have happened and must not happen twice: CAS, FETCH_ADD,
+ *             and anything with PMOF_F_NOREPLAY; all else is sent again, as a whole,
+ *             on a new connection.  PERSIST, fsync: the server has restarted; puts
+ *             that were not made durable before may be lost (told once for each
+ *             open file)
+ *   ENODEV    the device was disconnected by its administrator, or the server no
+ *             longer exports the namespace
+ *   EACCES    the server has withdrawn the rights
  *   ECANCELED (SUBMIT, per operation) an earlier operation failed first
  *   EINTR     a fatal signal came while the operation waited to be started
  *   ENOMEM    out of memory; as EFAULT
@@ -75,6 +82,7 @@ enum pmof_opcode {
 #define PMOF_F_PERSIST		0x1 /* PUT, CAS, FETCH_ADD: durable when it returns */
 #define PMOF_F_COMMIT		0x2 /* PUT: commit the object; implies PMOF_F_PERSIST */
 #define PMOF_F_VALID		0x4 /* GET: EAGAIN unless the object is committed */
+#define PMOF_F_NOREPLAY		0x8 /* any: EIO rather than a second time, see EIO above */
 
 /*
  * The trailer of an object, a little-endian word: 48 bits of generation, PF

@@ -48,6 +48,12 @@ static void add_text(struct options *o, const char *key, const char *value)
 	add(o, "%s%s=%s", o->len ? "," : "", key, value);
 }
 
+static void add_optional(struct options *o, const char *key, const char *value)
+{
+	if (value)
+		add_text(o, key, value);
+}
+
 static void build_options(struct options *o, const struct pmof_connect_args *args)
 {
 	add_text(o, "addr", args->addr);
@@ -72,6 +78,10 @@ static void build_options(struct options *o, const struct pmof_connect_args *arg
 		add(o, ",block_size=%u", args->block_size);
 	if (args->poll_queues)
 		add(o, ",poll_queues=%u", args->poll_queues);
+	add_optional(o, "keep_alive_tmo", args->keep_alive_tmo);
+	add_optional(o, "reconnect_delay", args->reconnect_delay);
+	add_optional(o, "fail_io_timeout", args->fail_io_timeout);
+	add_optional(o, "device_loss_timeout", args->device_loss_timeout);
 }
 
 static int parse_answer(const char *text, int *instance)

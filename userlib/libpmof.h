@@ -363,6 +363,11 @@ static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uin
  *	or with FUA; else each is when it completes
  * @block_size: bytes of its logical blocks: 512 or 4096; 0: 512
  * @poll_queues: I/O queues for its polled requests, besides @queues
+ * @keep_alive_tmo: seconds, as text, after which a server that gives no sign of life is
+ *	given up; "0": never; NULL: the kernel's default, here and below
+ * @reconnect_delay: the longest time between two attempts to reconnect
+ * @fail_io_timeout: how long operations wait for that; "0": not; "-1": to the end
+ * @device_loss_timeout: when it is given up; "0": at once; "-1": never
  *
  * Zero the structure first: what is zero has its default.
  */
@@ -380,6 +385,10 @@ struct pmof_connect_args {
 	bool writeback;
 	unsigned int block_size;
 	unsigned int poll_queues;
+	const char *keep_alive_tmo;
+	const char *reconnect_delay;
+	const char *fail_io_timeout;
+	const char *device_loss_timeout;
 };
 
 /**

@@ -8,6 +8,7 @@
 #include "client.h"
 
 #define ADMIN_RX	(PMOF_ADMIN_DEPTH)
+#define ADMIN_SLICE_MS	250
 
 static void admin_event(struct pmof_admin *a)
 {
@@ -42,6 +43,22 @@ static bool admin_take_reply(struct pmof_admin *a, struct pmof_rx *rx, u32 len)
 	return taken;
 }
 
+/* The server speaks unasked. */
+static bool admin_announce(struct pmof_admin *a, struct pmof_rx *rx, u32 len)
+{
+	const struct pmof_wire_hdr *h = rx->buf.data;
+	u32 kind;
+	u64 arg;
+
+	if (len < sizeof(*h) || h->opcode != PMOF_MSG_ANNOUNCE)
+		return false;
+	if (!pmof_get_announce(h, len, &kind, &arg))
+		pmof_conn_announced(a->cm.conn, kind);
+	else
+		pmof_conn_lost(a->cm.conn);
+	return true;
+}
+
 static void admin_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct pmof_rx *rx = pmof_wc_rx(wc);
@@ -55,6 +72,10 @@ static void admin_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	pmof_buf_for_cpu(&rx->buf, rx->qp->dev, wc->byte_len);
+	pmof_conn_hear(a->cm.conn);
+	/* The buffer is not posted again: the connection ends. */
+	if (admin_announce(a, rx, wc->byte_len))
+		return;
 	if (!admin_take_reply(a, rx, wc->byte_len)) {
 		pmof_conn_lost(a->cm.conn);
 		return;
@@ -105,11 +126,33 @@ static void admin_disarm(struct pmof_admin *a)
 }
 
 /*
- * Sends the message in a->msg and waits for the reply, which the caller reads
- * from a->reply and gives back with admin_end().  Holds io_ref: the teardown
- * ends the wait and then waits for us.
+ * Waits for an answer.  In slices, each of which counts the same however long
+ * it was: a machine that has stood still itself has heard nothing for one of
+ * them only.  False: none came, or the connection that is being made is lost.
  */
-static int admin_call(struct pmof_admin *a, size_t len)
+static bool admin_wait(struct pmof_admin *a, bool attaching)
+{
+	struct pmof_conn *conn = a->cm.conn;
+	unsigned int patience = conn->opt.keep_alive_tmo * MSEC_PER_SEC / ADMIN_SLICE_MS;
+	unsigned int left = PMOF_IO_TIMEOUT_MS / ADMIN_SLICE_MS;
+	unsigned int silent = 0;
+
+	while (!wait_for_completion_timeout(&a->done, msecs_to_jiffies(ADMIN_SLICE_MS))) {
+		silent = xchg(&conn->heard, false) ? 0 : silent + 1;
+		if (!--left || (attaching && READ_ONCE(conn->lost)))
+			return false;
+		if (!attaching && patience && silent >= patience)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Sends the message in a->msg and waits for the reply, which the caller reads
+ * from a->reply and gives back with admin_end().  Holds io_ref, and so
+ * pmof_conn_detach() ends the wait and then waits for us; or attaches.
+ */
+static int admin_call(struct pmof_admin *a, size_t len, bool attaching)
 {
 	struct pmof_conn *conn = a->cm.conn;
 
@@ -120,14 +163,14 @@ static int admin_call(struct pmof_admin *a, size_t len)
 		admin_disarm(a);
 		return -EIO;
 	}
-	if (!wait_for_completion_timeout(&a->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS))) {
+	if (!admin_wait(a, attaching)) {
 		/*
 		 * The message buffer is the HCA's until the queue pair is
-		 * drained.  A live connection's teardown does that and wakes
-		 * us; a connecting one is ours to drain.
+		 * drained.  pmof_conn_detach() does that and wakes us; what is
+		 * being attached is ours to drain.
 		 */
 		pmof_conn_lost(conn);
-		if (READ_ONCE(conn->state) == PMOF_CONNECTING)
+		if (attaching)
 			pmof_admin_abort(a);
 		wait_for_completion(&a->done);
 		return -ETIMEDOUT;
@@ -145,20 +188,31 @@ static void admin_end(struct pmof_admin *a)
 		pmof_conn_lost(a->cm.conn);
 }
 
-/* Takes the queue for one call.  Balanced by admin_unlock(). */
-static int admin_lock(struct pmof_conn *conn)
+/* Takes the queue for one call of who attaches.  Balanced by admin_unlock(). */
+static void admin_lock(struct pmof_conn *conn)
 {
-	if (!pmof_conn_enter(conn))
-		return pmof_conn_gone_errno(conn);
 	mutex_lock(&conn->admin.lock);
 	conn->admin.tag++;
-	return 0;
 }
 
 static void admin_unlock(struct pmof_conn *conn)
 {
 	admin_end(&conn->admin);
 	mutex_unlock(&conn->admin.lock);
+}
+
+/* The same on a live connection.  Balanced by admin_leave(). */
+static int admin_enter(struct pmof_conn *conn)
+{
+	if (!pmof_conn_enter(conn))
+		return pmof_conn_check(conn) ?: -ENOTCONN;
+	admin_lock(conn);
+	return 0;
+}
+
+static void admin_leave(struct pmof_conn *conn)
+{
+	admin_unlock(conn);
 	pmof_conn_leave(conn);
 }
 
@@ -167,30 +221,35 @@ static void login_fill(struct pmof_conn *conn, struct pmof_login *l)
 	unsigned int queues = conn->opt.queues ?: num_online_cpus();
 
 	memset(l, 0, sizeof(*l));
+	l->keep_alive_ms = conn->opt.keep_alive_tmo * MSEC_PER_SEC;
+	/* Negative: for ever, and so long as the server keeps it. */
+	l->loss_timeout = conn->opt.device_loss_timeout;
+	if (conn->ready) {
+		queues = conn->nr_queues - conn->opt.poll_queues;
+		l->resume_id = conn->login.session_id;
+	}
 	memcpy(l->instance, conn->uuid, sizeof(l->instance));
 	memcpy(l->name, conn->opt.name, sizeof(l->name));
 	l->nr_queues = min_t(unsigned int, queues + conn->opt.poll_queues, PMOF_MAX_QUEUES);
 	l->flags = conn->opt.read_only ? PMOF_LOGIN_F_READ_ONLY : 0;
 }
 
-int pmof_admin_login(struct pmof_conn *conn)
+int pmof_admin_login(struct pmof_conn *conn, struct pmof_login_reply *reply)
 {
 	struct pmof_admin *a = &conn->admin;
 	struct pmof_login login;
 	int rc;
 
-	rc = admin_lock(conn);
-	if (rc)
-		return rc;
+	admin_lock(conn);
 	login_fill(conn, &login);
-	rc = admin_call(a, pmof_put_login(a->msg.data, a->tag, &login));
+	rc = admin_call(a, pmof_put_login(a->msg.data, a->tag, &login), true);
 	if (!rc) {
-		rc = pmof_get_login_reply(a->reply->buf.data, a->reply_len, &conn->login);
+		rc = pmof_get_login_reply(a->reply->buf.data, a->reply_len, reply);
 		if (rc)
 			pr_info("%s: login refused: %s\n", conn->opt.name, pmof_status_str(rc));
 		rc = pmof_status_to_errno(rc);
 	}
-	if (!rc && conn->login.nr_queues > login.nr_queues)
+	if (!rc && reply->nr_queues > login.nr_queues)
 		rc = -EPROTO;
 	admin_unlock(conn);
 	return rc;
@@ -224,16 +283,16 @@ int pmof_admin_segments(struct pmof_conn *conn)
 	int rc = 0;
 
 	/* Bounded: pmof_layout_init() has refused more than PMOF_MAX_SEGMENTS. */
-	conn->seg = kvcalloc(nr, sizeof(*conn->seg), GFP_KERNEL);
+	if (!conn->seg)
+		conn->seg = kvcalloc(nr, sizeof(*conn->seg), GFP_KERNEL);
 	if (!conn->seg)
 		return -ENOMEM;
 	while (first < nr && rc >= 0) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		rc = admin_lock(conn);
-		if (rc)
-			return rc;
-		rc = admin_call(a, pmof_put_get_segments(a->msg.data, a->tag, first, nr - first));
+		admin_lock(conn);
+		rc = admin_call(a, pmof_put_get_segments(a->msg.data, a->tag, first, nr - first),
+				true);
 		if (!rc)
 			rc = segments_store(conn, first, nr - first);
 		admin_unlock(conn);
@@ -249,16 +308,48 @@ int pmof_admin_stats(struct pmof_conn *conn, u64 value[PMOF_SRV_STAT_MAX])
 	struct pmof_admin *a = &conn->admin;
 	int rc;
 
-	rc = admin_lock(conn);
+	rc = admin_enter(conn);
 	if (rc)
 		return rc;
 	pmof_put_hdr(a->msg.data, PMOF_MSG_GET_STATS, a->tag, sizeof(struct pmof_wire_hdr), 0);
-	rc = admin_call(a, sizeof(struct pmof_wire_hdr));
+	rc = admin_call(a, sizeof(struct pmof_wire_hdr), false);
 	if (!rc)
 		rc = pmof_status_to_errno(pmof_get_stats_reply(a->reply->buf.data, a->reply_len,
 							       value));
-	admin_unlock(conn);
+	admin_leave(conn);
 	return rc;
+}
+
+/* A message that is a header, and is answered by one. */
+static int admin_ping(struct pmof_conn *conn, u8 opcode)
+{
+	struct pmof_admin *a = &conn->admin;
+	int rc;
+
+	rc = admin_enter(conn);
+	if (rc)
+		return rc;
+	pmof_put_hdr(a->msg.data, opcode, a->tag, sizeof(struct pmof_wire_hdr), 0);
+	rc = admin_call(a, sizeof(struct pmof_wire_hdr), false);
+	if (!rc)
+		rc = pmof_status_to_errno(pmof_get_reply_hdr(a->reply->buf.data, a->reply_len,
+							     opcode,
+							     sizeof(struct pmof_wire_hdr)));
+	admin_leave(conn);
+	return rc;
+}
+
+/* Return: 0 if the server is there. */
+int pmof_admin_keep_alive(struct pmof_conn *conn)
+{
+	return admin_ping(conn, PMOF_MSG_KEEPALIVE);
+}
+
+/* So that the server keeps nothing of the session.  Where it cannot be said the server waits. */
+void pmof_admin_logout(struct pmof_conn *conn)
+{
+	if (READ_ONCE(conn->state) == PMOF_LIVE)
+		admin_ping(conn, PMOF_MSG_LOGOUT);
 }
 
 static int admin_create_qp(struct pmof_conn *conn)
@@ -283,19 +374,45 @@ static int admin_create_qp(struct pmof_conn *conn)
 	return rc ?: pmof_qp_post_all_rx(&a->qp);
 }
 
-/* Connects the admin queue.  On error pmof_conn_teardown() frees what was made. */
+static u32 max_sge_bytes(struct ib_device *dev)
+{
+	u32 size = ib_dma_max_seg_size(dev);
+
+	if (!ib_uses_virt_dma(dev))
+		size = min_t(size_t, size, dma_max_mapping_size(dev->dma_device));
+	return max_t(u32, size, PAGE_SIZE);
+}
+
+void pmof_admin_init(struct pmof_admin *a)
+{
+	mutex_init(&a->lock);
+	spin_lock_init(&a->rx_lock);
+	init_completion(&a->done);
+}
+
+/* What does not change any more once it is known. */
+static int take_device(struct pmof_conn *conn, struct ib_device *dev)
+{
+	WRITE_ONCE(conn->ibdev, dev);
+	if (conn->ready)
+		return max_sge_bytes(dev) < conn->max_sge_bytes ? -ENOBUFS : 0;
+	conn->max_sge_bytes = max_sge_bytes(dev);
+	return 0;
+}
+
+/* Connects the admin queue.  On error pmof_conn_detach() frees what was made. */
 int pmof_admin_open(struct pmof_conn *conn)
 {
 	struct pmof_admin *a = &conn->admin;
 	int rc;
 
-	mutex_init(&a->lock);
-	spin_lock_init(&a->rx_lock);
-	init_completion(&a->done);
+	memset(&a->qp, 0, sizeof(a->qp));
+	a->aborted = false;
 	rc = pmof_cm_resolve(&a->cm, conn);
+	if (!rc)
+		rc = take_device(conn, a->cm.id->device);
 	if (rc)
 		return rc;
-	conn->ibdev = a->cm.id->device;
 	conn->pd = ib_alloc_pd(conn->ibdev, 0);
 	if (IS_ERR(conn->pd)) {
 		rc = PTR_ERR(conn->pd);
@@ -332,4 +449,5 @@ void pmof_admin_close(struct pmof_admin *a)
 	conn->pd = NULL;
 	/* Last: the removal of the RDMA device waits for its cm_ids only. */
 	pmof_cm_destroy(&a->cm);
+	WRITE_ONCE(conn->ibdev, NULL);
 }

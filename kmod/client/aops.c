@@ -25,11 +25,18 @@ struct cache_io {
 	struct writeback_control *wbc;	/* NULL: reading */
 	pgoff_t first;
 	unsigned int nr;
+	pgoff_t lowest, highest;	/* of all pages that it has had */
+	bool lost;			/* some were lost with the connection */
 };
 
 static struct pmof_conn *mapping_conn(const struct address_space *mapping)
 {
 	return mapping->host->i_private;
+}
+
+static enum dma_data_direction io_dir(const struct cache_io *io)
+{
+	return io->wbc ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
 }
 
 static void io_begin(struct cache_io *io, struct address_space *mapping,
@@ -38,6 +45,7 @@ static void io_begin(struct cache_io *io, struct address_space *mapping,
 	memset(io, 0, sizeof(*io));
 	io->mapping = mapping;
 	io->wbc = wbc;
+	io->lowest = ULONG_MAX;
 	io->req.opcode = wbc ? PMOF_OP_PUT : PMOF_OP_GET;
 	/* Who is killed while it writes back must not lose what others have stored. */
 	io->req.unkillable = wbc;
@@ -85,7 +93,10 @@ static void piece_end(struct address_space *mapping, const struct pmof_range *ra
 	xas_for_each(&xas, folio, last) {
 		if (xas_retry(&xas, folio))
 			continue;
-		if (write)
+		/* It stays locked, or under write-back: io_again(). */
+		if (unlikely(status == -PMOF_LOST))
+			folio_set_checked(folio);
+		else if (write)
 			folio_write_end(folio, status, wbc);
 		else
 			folio_read_end(folio, status);
@@ -106,6 +117,8 @@ static void piece_done(struct pmof_slot *slot, int status)
 	struct pmof_conn *conn = slot->q->conn;
 	struct pmof_req *req = slot->req;
 
+	if (unlikely(status == -PMOF_LOST))
+		WRITE_ONCE(container_of(req, struct cache_io, req)->lost, true);
 	if (!status)
 		account(conn, write, slot->cached.length);
 	piece_end(conn->cache.mapping, &slot->cached, write, status, NULL);
@@ -113,37 +126,31 @@ static void piece_done(struct pmof_slot *slot, int status)
 	pmof_req_piece_done(req, status);
 }
 
-/* Adds the piece's pages to the slot; those that are neighbours in memory too as one SGE. */
+/* Adds the piece's pages to the slot. */
 static int piece_map(struct pmof_slot *slot, struct address_space *mapping)
 {
 	XA_STATE(xas, &mapping->i_pages, slot->cached.offset >> PAGE_SHIFT);
-	u32 most = ib_dma_max_seg_size(slot->q->qp.dev);
-	u32 left = slot->cached.length, run = 0;
-	struct page *start = NULL;
+	u32 left = slot->cached.length;
+	struct bio_vec run = { };
 	struct folio *folio;
 	int rc = 0;
 
 	xas_for_each(&xas, folio, ULONG_MAX) {
-		u32 n = min_t(u32, left, PAGE_SIZE);
+		struct bio_vec bv = {
+			.bv_page = &folio->page, .bv_len = min_t(u32, left, PAGE_SIZE),
+		};
 
 		if (xas_retry(&xas, folio))
 			continue;
-		if (run && (run > most - n ||
-			    folio_pfn(folio) != page_to_pfn(start) + (run >> PAGE_SHIFT))) {
-			rc = pmof_slot_map(slot, start, 0, run);
-			run = 0;
-		}
-		if (!run)
-			start = &folio->page;
-		run += n;
-		left -= n;
+		rc = pmof_slot_map_next(slot, &run, &bv);
+		left -= bv.bv_len;
 		if (rc || !left)
 			break;
 	}
-	return rc ?: pmof_slot_map(slot, start, 0, run);
+	return rc ?: pmof_slot_map_next(slot, &run, NULL);
 }
 
-/* Posts the slot with its piece.  Return: 0, or -ENOMEM and the slot is the caller's. */
+/* Posts the slot with its piece.  Return: 0; -ENOMEM, -EIO: the slot is the caller's. */
 static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
 {
 	const struct pmof_persist_ops *ops;
@@ -153,7 +160,7 @@ static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
 
 	ops = pmof_persist_pick(slot->q->conn, slot->cached.length);
 	slot->done = piece_done;
-	pmof_slot_map_begin(slot, io->wbc ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
+	pmof_slot_map_begin(slot, io_dir(io));
 	rc = piece_map(slot, io->mapping);
 	if (rc) {
 		pmof_slot_unmap(slot);
@@ -198,6 +205,7 @@ static void io_issue(struct cache_io *io)
 	rc = piece_start(io, &range);
 	if (rc) {
 		cmpxchg(&io->req.status, 0, rc);
+		io->lost |= rc == -PMOF_LOST;
 		piece_end(io->mapping, &range, io->wbc, rc, io->wbc);
 	}
 }
@@ -207,7 +215,7 @@ static bool fits_piece(const struct cache_io *io, pgoff_t index)
 	const struct pmof_queue *q = io->req.q;
 	u64 in_segment = (1ULL << q->conn->layout.shift) - 1;
 
-	return index == io->first + io->nr && io->nr < (io->wbc ? q->write_sge : q->read_sge) &&
+	return index == io->first + io->nr && io->nr < pmof_queue_max_sge(q, io_dir(io)) &&
 	       ((u64)index << PAGE_SHIFT) & in_segment;
 }
 
@@ -228,13 +236,74 @@ static void io_add(struct cache_io *io, struct folio *folio)
 	if (!io->nr)
 		io->first = folio->index;
 	io->nr++;
+	io->lowest = min(io->lowest, folio->index);
+	io->highest = max(io->highest, folio->index);
 }
 
-/* Issues the last piece and waits for all of them, as long as any request is waited for. */
+/*
+ * Takes the next page, from @index on, whose connection was lost: it is locked, or
+ * under write-back, and whoever takes it moves or ends it.  That need not be who
+ * had it before.  NULL: there is none.
+ */
+static struct folio *take_lost(struct cache_io *io, pgoff_t index)
+{
+	XA_STATE(xas, &io->mapping->i_pages, index);
+	struct pmof_cache *c = &mapping_conn(io->mapping)->cache;
+	struct folio *folio;
+
+	mutex_lock(&c->lost_lock);
+	rcu_read_lock();
+	xas_for_each(&xas, folio, io->highest)
+		if (!xas_retry(&xas, folio) && !xa_is_value(folio) && folio_test_checked(folio))
+			break;
+	rcu_read_unlock();
+	if (folio)
+		folio_clear_checked(folio);
+	mutex_unlock(&c->lost_lock);
+	return folio;
+}
+
+/* Pages were lost with the connection: has them moved by another, or fails them. */
+static int io_again(struct cache_io *io)
+{
+	struct pmof_conn *conn = mapping_conn(io->mapping);
+	int rc = pmof_req_again(conn, &io->req);
+	pgoff_t index = io->lowest;
+	struct folio *folio;
+
+	io->lost = false;
+	if (rc == -EAGAIN)
+		pmof_req_begin(&io->req, pmof_req_queue(conn));
+	while ((folio = take_lost(io, index))) {
+		index = folio->index + 1;
+		if (rc == -EAGAIN) {
+			io_add(io, folio);
+		} else {
+			struct pmof_range page = { folio_pos(folio), 1 };
+
+			piece_end(io->mapping, &page, io->wbc, rc, io->wbc);
+		}
+	}
+	return rc;
+}
+
+/*
+ * Issues the last piece and waits for all of them, as long as any request is waited
+ * for.  Pages under write-back stay so until they are durable, or have failed: who
+ * waits for them need not know that the connection was lost [M1].
+ */
 static int io_end(struct cache_io *io)
 {
-	io_issue(io);
-	return pmof_req_wait(&io->req);
+	int rc = -EAGAIN, status = 0, waited;
+
+	while (rc == -EAGAIN) {
+		io_issue(io);
+		waited = pmof_req_wait(&io->req);
+		if (!status && waited != -PMOF_LOST)
+			status = waited;
+		rc = io->lost ? io_again(io) : 0;
+	}
+	return status ?: rc;
 }
 
 static int cache_read_folio(struct file *file, struct folio *folio)

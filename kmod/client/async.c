@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Reads and writes that nobody waits for: io_uring's, and those of io_submit(). */
 #include <linux/fs.h>
+#include <linux/kthread.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "client.h"
@@ -8,12 +10,19 @@
 static struct kmem_cache *async_cache;
 
 /* What has to sleep at its end; perhaps for pages that only a teardown gets free. */
-static struct workqueue_struct *async_wq;
+struct workqueue_struct *pmof_async_wq;
 
 /* From a context that must not sleep. */
-struct pmof_async *pmof_async_alloc(void)
+struct pmof_async *pmof_async_alloc(const struct pmof_req *op)
 {
-	return kmem_cache_alloc(async_cache, GFP_NOWAIT | __GFP_NOWARN);
+	struct pmof_async *a = kmem_cache_alloc(async_cache, GFP_NOWAIT | __GFP_NOWARN);
+
+	if (a) {
+		a->req = *op;
+		a->req.from = op->iter;
+		a->mm = user_backed_iter(&op->iter) ? current->mm : NULL;
+	}
+	return a;
 }
 
 void pmof_async_free(struct pmof_async *a)
@@ -21,17 +30,112 @@ void pmof_async_free(struct pmof_async *a)
 	kmem_cache_free(async_cache, a);
 }
 
+/**
+ * pmof_async_start - start what pmof_async_alloc() has made
+ * @conn: connection
+ * @a: with its owner; or NULL
+ * @end: called when it has ended; frees it
+ *
+ * Does not sleep.  Return: -EIOCBQUEUED, or what pmof_req_start() returns for
+ * what has not been started, and it is freed; -EAGAIN also where there is no
+ * memory now.
+ */
+int pmof_async_start(struct pmof_conn *conn, struct pmof_async *a,
+		     void (*end)(struct pmof_req *req))
+{
+	int rc;
+
+	if (!a)
+		return -EAGAIN;
+	a->req.end = end;
+	a->req.nowait = true;
+	rc = pmof_req_start(conn, &a->req);
+	if (!rc)
+		return -EIOCBQUEUED;
+	pmof_async_free(a);
+	return rc == -ENOMEM ? -EAGAIN : rc;
+}
+
+/*
+ * Has @fn, in a work item, go on with an operation whose connection was lost, by
+ * pmof_async_run(), as soon as that is decided.  Any context.
+ */
+void pmof_async_again(struct pmof_async *a, work_func_t fn)
+{
+	INIT_WORK(&a->parked.work, fn);
+	pmof_conn_park(a->req.q->conn, &a->parked);
+}
+
+/**
+ * pmof_async_run - the rest of such an operation
+ * @a: handed to pmof_async_again()
+ * @mm: where its memory is, for pmof_async_put_mm() when its owner has been told: the
+ *	last reference's end would wait for that
+ *
+ * The owner's memory exists as long as the owner has not been told: exit_aio() and
+ * io_uring's cancellation wait for it.  It may be on its way out, and is not
+ * looked at any more then.  Return: as pmof_req_exec().
+ */
+int pmof_async_run(struct pmof_async *a, struct mm_struct **mm)
+{
+	struct pmof_conn *conn = a->req.q->conn;
+	int rc;
+
+	*mm = NULL;
+	a->req.end = NULL;
+	a->req.nowait = false;
+	a->req.hipri = false;
+	rc = pmof_req_again(conn, &a->req);
+	if (rc != -EAGAIN)
+		return rc;
+	if (a->mm && !mmget_not_zero(a->mm))
+		return -EIO;
+	*mm = a->mm;
+	if (a->mm)
+		kthread_use_mm(a->mm);
+	a->req.iter = a->req.from;
+	rc = pmof_req_exec(conn, &a->req);
+	if (a->mm)
+		kthread_unuse_mm(a->mm);
+	return rc;
+}
+
+void pmof_async_put_mm(struct mm_struct *mm)
+{
+	if (mm)
+		mmput(mm);
+}
+
 /* The file, and with it the connection and this module, may go with the last line. */
-static void rw_complete(struct pmof_async *a, bool dirty)
+static void rw_done(struct pmof_async *a, int rc)
 {
 	struct kiocb *iocb = a->iocb;
 	u64 length = a->req.length;
-	int rc = pmof_req_end(&a->req, dirty);
 
 	pmof_async_free(a);
 	if (!rc)
 		iocb->ki_pos += length;
 	iocb->ki_complete(iocb, rc ?: (long)length);
+}
+
+static void rw_again_work(struct work_struct *work)
+{
+	struct pmof_async *a = container_of(work, struct pmof_async, parked.work);
+	struct mm_struct *mm;
+	int rc = pmof_async_run(a, &mm);
+
+	rw_done(a, rc);
+	pmof_async_put_mm(mm);
+}
+
+static void rw_complete(struct pmof_async *a, bool dirty)
+{
+	int rc = pmof_req_end(&a->req, dirty);
+
+	if (unlikely(rc == -PMOF_LOST))
+		pmof_async_again(a, rw_again_work);
+	else
+		rw_done(a, rc);
 }
 
 static void rw_sleeping_work(struct work_struct *work)
@@ -60,36 +164,23 @@ static void rw_end(struct pmof_req *req)
 
 	if (end_sleeps(req)) {
 		INIT_WORK(&a->work, rw_sleeping_work);
-		queue_work(async_wq, &a->work);
+		queue_work(pmof_async_wq, &a->work);
 	} else {
 		rw_complete(a, false);
 	}
 }
 
-/**
- * pmof_async_rw - start a read or write
- * @iocb: its ki_complete() is called when it has ended; its private is set
- * @op: checked
- *
- * Does not sleep.  Return: -EIOCBQUEUED, or what pmof_req_start() returns for
- * what has not been started; -EAGAIN also where there is no memory now.
+/*
+ * Starts a checked read or write, as pmof_async_start().  @iocb's ki_complete() is
+ * called when it has ended; its private is set.
  */
 ssize_t pmof_async_rw(struct kiocb *iocb, const struct pmof_req *op)
 {
-	struct pmof_async *a = pmof_async_alloc();
-	int rc;
+	struct pmof_async *a = pmof_async_alloc(op);
 
-	if (!a)
-		return -EAGAIN;
-	a->req = *op;
-	a->req.end = rw_end;
-	a->req.nowait = true;
-	a->iocb = iocb;
-	rc = pmof_req_start(iocb->ki_filp->private_data, &a->req);
-	if (!rc)
-		return -EIOCBQUEUED;
-	pmof_async_free(a);
-	return rc == -ENOMEM ? -EAGAIN : rc;
+	if (a)
+		a->iocb = iocb;
+	return pmof_async_start(iocb->ki_filp->private_data, a, rw_end);
 }
 
 int pmof_async_init(void)
@@ -97,8 +188,8 @@ int pmof_async_init(void)
 	async_cache = KMEM_CACHE(pmof_async, 0);
 	if (!async_cache)
 		return -ENOMEM;
-	async_wq = alloc_workqueue("pmof_async", WQ_UNBOUND, 0);
-	if (async_wq)
+	pmof_async_wq = alloc_workqueue("pmof_async", WQ_UNBOUND, 0);
+	if (pmof_async_wq)
 		return 0;
 	kmem_cache_destroy(async_cache);
 	return -ENOMEM;
@@ -107,6 +198,6 @@ int pmof_async_init(void)
 void pmof_async_exit(void)
 {
 	/* The last one has let its file go, but may still be in our code. */
-	destroy_workqueue(async_wq);
+	destroy_workqueue(pmof_async_wq);
 	kmem_cache_destroy(async_cache);
 }

@@ -57,6 +57,7 @@ int pmof_blk_alloc(struct pmof_conn *conn)
 		return -ENOMEM;
 	blk->conn = conn;
 	mutex_init(&blk->claim_lock);
+	mutex_init(&blk->pause_lock);
 	INIT_WORK(&blk->dead, dead_work);
 	conn->blk = blk;
 	return 0;
@@ -66,15 +67,6 @@ int pmof_blk_alloc(struct pmof_conn *conn)
 void pmof_blk_free(struct pmof_conn *conn)
 {
 	kfree(conn->blk);
-}
-
-static u32 max_segment_size(struct ib_device *dev)
-{
-	u32 size = ib_dma_max_seg_size(dev);
-
-	if (!ib_uses_virt_dma(dev))
-		size = min_t(size_t, size, dma_max_mapping_size(dev->dma_device));
-	return max_t(u32, size, PAGE_SIZE);
 }
 
 static void limits_fill(struct pmof_conn *conn, struct pmof_disk_limits *l)
@@ -88,7 +80,7 @@ static void limits_fill(struct pmof_conn *conn, struct pmof_disk_limits *l)
 		.block_size		= conn->opt.block_size,
 		.physical_size		= BLK_PHYSICAL_SIZE,
 		.max_segments		= sge,
-		.max_segment_size	= conn->blk->max_segment_size,
+		.max_segment_size	= conn->max_sge_bytes,
 		.dma_mask		= BLK_DMA_MASK,
 		.max_sectors		= BLK_MAX_BYTES >> SECTOR_SHIFT,
 		/* A request lies in one segment, so it is one chain. */
@@ -127,7 +119,6 @@ static int disk_alloc(struct pmof_blk *blk)
 	struct pmof_disk_limits limits;
 	struct gendisk *disk;
 
-	blk->max_segment_size = max_segment_size(conn->ibdev);
 	limits_fill(conn, &limits);
 	disk = pmof_disk_alloc(&blk->tags, &limits, conn);
 	if (IS_ERR(disk))
@@ -141,6 +132,66 @@ static int disk_alloc(struct pmof_blk *blk)
 	return 0;
 }
 
+/*
+ * From the first on a lost connection stops the disk's requests until it is
+ * decided what becomes of them; the second lets them go, to fail if need be.
+ * Requests that come while the disk is not stopped yet are asked for again by the
+ * block layer.
+ */
+static void set_pausable(struct pmof_blk *blk, bool pausable)
+{
+	mutex_lock(&blk->pause_lock);
+	blk->pausable = pausable;
+	if (!pausable && blk->paused) {
+		blk->paused = false;
+		blk_mq_unquiesce_queue(blk->disk->queue);
+	}
+	mutex_unlock(&blk->pause_lock);
+}
+
+/* The connection is lost, and requests are to wait for another. */
+void pmof_blk_pause(struct pmof_conn *conn)
+{
+	struct pmof_blk *blk = conn->blk;
+
+	if (!blk)
+		return;
+	mutex_lock(&blk->pause_lock);
+	/* Who sets @refuse behind this look comes to pmof_blk_resume() after it. */
+	if (blk->pausable && !blk->paused && !READ_ONCE(conn->refuse)) {
+		blk->paused = true;
+		blk_mq_quiesce_queue(blk->disk->queue);
+	}
+	mutex_unlock(&blk->pause_lock);
+}
+
+/* There is another one, or requests are to fail. */
+void pmof_blk_resume(struct pmof_conn *conn)
+{
+	struct pmof_blk *blk = conn->blk;
+
+	if (!blk)
+		return;
+	mutex_lock(&blk->pause_lock);
+	if (blk->paused) {
+		blk->paused = false;
+		blk_mq_unquiesce_queue(blk->disk->queue);
+	}
+	mutex_unlock(&blk->pause_lock);
+}
+
+/*
+ * The server has restarted, and writes may be lost that were not flushed: a file
+ * system must not go on as if nothing had been.  Until the device is made anew.
+ */
+void pmof_blk_stale(struct pmof_conn *conn)
+{
+	if (!conn->blk || !conn->opt.writeback)
+		return;
+	WRITE_ONCE(conn->blk->stale, true);
+	dev_err(&conn->dev, "unflushed writes may be lost, the disk fails all I/O: disconnect and connect again\n");
+}
+
 /* From here on a lost connection marks the disk dead; perhaps it is lost already. */
 static void blk_added(struct pmof_blk *blk)
 {
@@ -151,6 +202,7 @@ static void blk_added(struct pmof_blk *blk)
 	if (conn->state == PMOF_DEAD)
 		queue_work(system_unbound_wq, &blk->dead);
 	spin_unlock_irq(&conn->state_lock);
+	set_pausable(blk, true);
 }
 
 /**
@@ -205,6 +257,7 @@ void pmof_blk_del(struct pmof_conn *conn)
 	blk->added = false;
 	spin_unlock_irq(&conn->state_lock);
 	cancel_work_sync(&blk->dead);
+	set_pausable(blk, false);
 	mutex_lock(&blk->claim_lock);
 	blk->removed = true;
 	mutex_unlock(&blk->claim_lock);

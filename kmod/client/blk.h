@@ -19,8 +19,11 @@ struct pmof_blk {
 	struct pmof_conn *conn;
 	struct gendisk *disk;
 	struct blk_mq_tag_set tags;
-	u32 max_segment_size;
 	bool added;		/* conn->state_lock: @dead may be queued */
+	bool stale;		/* what was written and not flushed may be lost: no more I/O */
+	struct mutex pause_lock;	/* the next two */
+	bool pausable;		/* there is a disk */
+	bool paused;		/* its requests wait */
 	struct work_struct dead;
 	struct mutex claim_lock;	/* the next three */
 	struct pmof_bdev claim;	/* while @writers */
@@ -32,7 +35,7 @@ struct pmof_blk {
 struct pmof_blk_cmd {
 	struct work_struct work;	/* what has to sleep before it can go out */
 	bool working;
-	blk_status_t status;
+	int status;
 };
 
 /* blk.c */
@@ -43,6 +46,9 @@ void pmof_blk_free(struct pmof_conn *conn);
 int pmof_blk_add(struct pmof_conn *conn);
 void pmof_blk_del(struct pmof_conn *conn);
 void pmof_blk_lost(struct pmof_conn *conn);
+void pmof_blk_pause(struct pmof_conn *conn);
+void pmof_blk_resume(struct pmof_conn *conn);
+void pmof_blk_stale(struct pmof_conn *conn);
 int pmof_blk_claim(struct pmof_conn *conn);
 void pmof_blk_unclaim(struct pmof_conn *conn);
 
@@ -50,7 +56,8 @@ void pmof_blk_unclaim(struct pmof_conn *conn);
 extern const struct blk_mq_ops pmof_blk_ops;
 void pmof_blk_slot_done(struct pmof_slot *slot, int status);
 struct pmof_slot *pmof_blk_slot(struct pmof_queue *q, struct request *rq);
-blk_status_t pmof_blk_status(const struct pmof_conn *conn, int rc);
+bool pmof_blk_again(struct request *rq, int rc);
+void pmof_blk_end(struct request *rq, int rc);
 
 static inline struct pmof_range pmof_blk_range(const struct request *rq)
 {

@@ -25,57 +25,22 @@ static bool is_cached(const struct pmof_conn *conn, const struct request *rq)
 	return conn->opt.writeback && !(rq->cmd_flags & REQ_FUA);
 }
 
-/* Memory that is contiguous, as SGEs. */
-static int map_run(struct pmof_slot *slot, const struct bio_vec *run, u32 limit)
-{
-	u32 most = slot->q->conn->blk->max_segment_size;
-	u32 done = 0;
-	int rc = 0;
-
-	while (!rc && done < run->bv_len) {
-		u32 offset = run->bv_offset + done;
-		u32 n = min(run->bv_len - done, most);
-
-		/* The queue's limits say so too. */
-		if (WARN_ON_ONCE(slot->nr_sge == limit))
-			return -EIO;
-		rc = pmof_slot_map(slot, run->bv_page + offset / PAGE_SIZE,
-				   offset_in_page(offset), n);
-		done += n;
-	}
-	return rc;
-}
-
-static bool follows(const struct bio_vec *run, const struct bio_vec *bv)
-{
-	return page_to_phys(run->bv_page) + run->bv_offset + run->bv_len ==
-	       page_to_phys(bv->bv_page) + bv->bv_offset;
-}
-
-/* The bios' own pages; neighbours become one SGE.  Return: 0, -ENOMEM (try again), -EIO. */
+/* The bios' own pages.  Return: 0, -ENOMEM (try again), -EIO. */
 static int map_data(struct pmof_slot *slot, struct request *rq)
 {
-	const struct pmof_queue *q = slot->q;
-	bool write = op_is_write(req_op(rq));
-	u32 limit = write ? q->write_sge : q->read_sge;
 	struct bio_vec run = { };
 	struct req_iterator iter;
 	struct bio_vec bv;
 	int rc = 0;
 
-	pmof_slot_map_begin(slot, write ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
+	pmof_slot_map_begin(slot, op_is_write(req_op(rq)) ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
 	rq_for_each_bvec(bv, rq, iter) {
-		if (run.bv_len && follows(&run, &bv)) {
-			run.bv_len += bv.bv_len;
-			continue;
-		}
-		rc = map_run(slot, &run, limit);
+		rc = pmof_slot_map_next(slot, &run, &bv);
 		if (rc)
 			break;
-		run = bv;
 	}
 	if (!rc)
-		rc = map_run(slot, &run, limit);
+		rc = pmof_slot_map_next(slot, &run, NULL);
 	if (rc)
 		pmof_slot_unmap(slot);
 	return rc;
@@ -86,10 +51,8 @@ static void post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			 const struct pmof_range *range)
 {
 	struct pmof_conn *conn = slot->q->conn;
-	const struct pmof_persist_ops *persist = conn->persist;
+	const struct pmof_persist_ops *persist = pmof_persist_pick(conn, range->length);
 
-	if (persist->pick)
-		persist = persist->pick(conn, range->length);
 	trace_pmof_method(conn->instance, slot->q->id, range->offset, range->length,
 			  persist->method);
 	persist->post_durable(slot, chain, range);
@@ -153,8 +116,11 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 	/* Not every way to a read-only disk is closed by the block layer. */
 	if (unlikely(op_is_write(req_op(rq)) && conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
 		return BLK_STS_IOERR;
-	if (unlikely(!pmof_post_begin(conn)))
+	if (unlikely(READ_ONCE(conn->blk->stale)))
 		return BLK_STS_IOERR;
+	/* The disk is about to be stopped, or what waits is to fail. */
+	if (unlikely(!pmof_post_begin(conn)))
+		return READ_ONCE(conn->refuse) ? BLK_STS_TRANSPORT : BLK_STS_RESOURCE;
 	trace_pmof_block(conn->instance, q->id, rq->tag, (__force u32)req_op(rq),
 			 blk_rq_pos(rq), blk_rq_bytes(rq));
 	cmd->working = false;
@@ -164,12 +130,30 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 	return status;
 }
 
-/* What was under way when the connection went has another error than what was refused. */
-blk_status_t pmof_blk_status(const struct pmof_conn *conn, int rc)
+/*
+ * A request has ended with @rc.  Whether it goes back to the block layer, which
+ * has it wait while the disk is stopped: all that have been posted may be done a second
+ * time, and the server has drained the first (docs/protocol.md).  Any context.
+ */
+bool pmof_blk_again(struct request *rq, int rc)
 {
-	if (rc == -EIO && READ_ONCE(conn->state) == PMOF_DEAD)
-		return BLK_STS_TRANSPORT;
-	return errno_to_blk_status(rc);
+	struct pmof_queue *q = rq->mq_hctx->driver_data;
+	struct pmof_conn *conn = q->conn;
+
+	if (rc != -PMOF_LOST || READ_ONCE(conn->refuse) || READ_ONCE(conn->blk->stale))
+		return false;
+	pmof_stat_inc(conn->stats, PMOF_STAT_REPLAYS);
+	blk_mq_requeue_request(rq, true);
+	return true;
+}
+
+/* Ends a request, which is no slot's any more. */
+void pmof_blk_end(struct request *rq, int rc)
+{
+	if (pmof_blk_again(rq, rc))
+		return;
+	/* What the connection has lost has another error than what was refused. */
+	blk_mq_end_request(rq, rc == -PMOF_LOST ? BLK_STS_TRANSPORT : errno_to_blk_status(rc));
 }
 
 static void account(const struct pmof_conn *conn, const struct request *rq)
@@ -221,9 +205,9 @@ void pmof_blk_slot_done(struct pmof_slot *slot, int status)
 	struct request *rq = slot->rq;
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 
-	if (req_op(rq) == REQ_OP_WRITE && is_cached(q->conn, rq))
+	if (!status && req_op(rq) == REQ_OP_WRITE && is_cached(q->conn, rq))
 		mark_dirty(q, rq);
-	cmd->status = status ? pmof_blk_status(q->conn, status) : BLK_STS_OK;
+	cmd->status = status;
 	if (!status)
 		account(q->conn, rq);
 	if ((rq->cmd_flags & REQ_POLLED) && in_interrupt())
@@ -235,7 +219,7 @@ static void blk_complete(struct request *rq)
 {
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 
-	blk_mq_end_request(rq, cmd->status);
+	pmof_blk_end(rq, cmd->status);
 }
 
 /*

@@ -21,24 +21,42 @@ static void queue_cmd_work(struct request *rq, work_func_t fn)
 	queue_work(pmof_blk_wq, &cmd->work);
 }
 
-/* [B3] The writes that it covers have completed, so they are marked: as PERSIST of all. */
+/*
+ * [B3] The writes that it covers have completed, so they are marked: as PERSIST of
+ * all.  Waits for another connection by itself, since it must know whether the server
+ * has restarted between its first try and the one that succeeds.
+ */
+static int flush(struct pmof_conn *conn)
+{
+	struct pmof_range all = { .length = conn->login.ns_size };
+	struct pmof_req req = { .opcode = PMOF_OP_PERSIST, .unkillable = true };
+	int rc;
+
+	do {
+		/* On a queue where tasks sleep: a polled one has slots for READs only. */
+		pmof_req_begin(&req, pmof_req_queue(conn));
+		rc = pmof_conn_check(conn) ?: conn->persist->persist(req.q, &all);
+		if (!rc && req.epoch != READ_ONCE(conn->epoch))
+			rc = -PMOF_LOST;
+		if (rc == -PMOF_LOST)
+			rc = pmof_req_again(conn, &req);
+	} while (rc == -EAGAIN);
+	return rc;
+}
+
 static void flush_work_fn(struct work_struct *work)
 {
 	struct request *rq = work_rq(work);
 	struct pmof_queue *q = rq->mq_hctx->driver_data;
 	struct pmof_conn *conn = q->conn;
-	struct pmof_range all = { .length = conn->login.ns_size };
 	unsigned int noio = memalloc_noio_save();
 	int rc;
 
-	rc = pmof_conn_check(conn);
-	/* On a queue where tasks sleep: a polled one has slots for READs only. */
-	if (!rc)
-		rc = conn->persist->persist(pmof_req_queue(conn), &all);
+	rc = flush(conn);
 	if (!rc)
 		pmof_stat_inc(conn->stats, PMOF_STAT_BLOCK_FLUSHES);
 	memalloc_noio_restore(noio);
-	blk_mq_end_request(rq, pmof_blk_status(conn, rc));
+	pmof_blk_end(rq, rc && READ_ONCE(conn->refuse) ? -PMOF_LOST : rc);
 }
 
 void pmof_blk_flush(struct request *rq)
@@ -72,7 +90,7 @@ static void zero_work_fn(struct work_struct *work)
 	memalloc_noio_restore(noio);
 	WRITE_ONCE(cmd->working, false);
 	if (rc || !pmof_post_begin(q->conn)) {
-		blk_mq_end_request(rq, pmof_blk_status(q->conn, rc ?: -EIO));
+		pmof_blk_end(rq, rc ?: -PMOF_LOST);
 		return;
 	}
 	zero_post(q, rq);

@@ -62,6 +62,7 @@ int pmof_cache_init(struct pmof_conn *conn)
 	if (!inode)
 		goto unmount;
 	mutex_init(&conn->cache.lock);
+	mutex_init(&conn->cache.lost_lock);
 	conn->cache.mnt = mnt;
 	conn->cache.mapping = inode->i_mapping;
 	return 0;

@@ -9,6 +9,8 @@
 
 #include "client.h"
 
+#define CM_SLICE_MS	250
+
 static int reject_errno(struct pmof_cm *cm, struct rdma_cm_event *ev)
 {
 	const void *data;
@@ -85,13 +87,19 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 
 static int wait_step(struct pmof_cm *cm)
 {
+	unsigned int slices = PMOF_CM_TIMEOUT_MS / CM_SLICE_MS;
 	long left;
 
-	left = wait_for_completion_interruptible_timeout(&cm->done,
-							 msecs_to_jiffies(PMOF_CM_TIMEOUT_MS));
+	/* In slices: nobody completes it where the connection is lost for another reason. */
+	do {
+		left = wait_for_completion_interruptible_timeout(&cm->done,
+								 msecs_to_jiffies(CM_SLICE_MS));
+	} while (!left && --slices && !READ_ONCE(cm->conn->lost));
 	if (left < 0)
 		return -EINTR;
-	return left ? cm->status : -ETIMEDOUT;
+	if (!left)
+		return slices ? -ECONNRESET : -ETIMEDOUT;
+	return cm->status;
 }
 
 /* Makes the cm_id and resolves address and route: after this it has a device. */

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A connection: its object, its states, and how it ends. */
+/* A connection: its object, its RDMA half, and how it ends.  Its states are in recover.c. */
 #define pr_fmt(fmt) "pmof-client: " fmt
 
 #include <linux/idr.h>
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
 #include <net/net_namespace.h>
@@ -27,105 +26,42 @@ static DEFINE_IDA(instance_ida);
 static DEFINE_MUTEX(conn_lock);		/* protects conn_list */
 static LIST_HEAD(conn_list);		/* every registered connection */
 
-static const char * const state_names[PMOF_NR_STATES] = {
-	[PMOF_CONNECTING]	= "connecting",
-	[PMOF_LIVE]		= "live",
-	[PMOF_RECOVERING]	= "recovering",
-	[PMOF_DEAD]		= "dead",
-};
-
-/* legal[from] is a bit mask of the states that may follow. */
-static const unsigned int legal[PMOF_NR_STATES] = {
-	[PMOF_CONNECTING]	= BIT(PMOF_LIVE) | BIT(PMOF_DEAD),
-	[PMOF_LIVE]		= BIT(PMOF_RECOVERING) | BIT(PMOF_DEAD),
-	[PMOF_RECOVERING]	= BIT(PMOF_LIVE) | BIT(PMOF_DEAD),
-	[PMOF_DEAD]		= 0,
-};
-
-const char *pmof_state_name(enum pmof_state state)
-{
-	return state_names[state];
-}
-
-/* Changes the state if that is legal, and a lost connection does not come alive. */
-bool pmof_conn_to(struct pmof_conn *conn, enum pmof_state to)
-{
-	unsigned long flags;
-	bool ok;
-
-	spin_lock_irqsave(&conn->state_lock, flags);
-	ok = (legal[conn->state] & BIT(to)) && !(to == PMOF_LIVE && conn->lost);
-	if (ok)
-		conn->state = to;
-	spin_unlock_irqrestore(&conn->state_lock, flags);
-	return ok;
-}
-
-/* What an operation returns that finds the connection gone. */
-int pmof_conn_gone_errno(struct pmof_conn *conn)
-{
-	return READ_ONCE(conn->removed) ? -ENODEV : -EIO;
-}
-
-/*
- * A queue broke, the server went, or an operation timed out.  Any context.
- * While CONNECTING the connecting thread does the teardown, since it is still
- * making what the teardown would free.
- */
-void pmof_conn_lost(struct pmof_conn *conn)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&conn->state_lock, flags);
-	conn->lost = true;
-	if (conn->state == PMOF_LIVE || conn->state == PMOF_RECOVERING) {
-		conn->state = PMOF_DEAD;
-		/* Under the lock: who sees DEAD can flush the work. */
-		queue_work(pmof_wq, &conn->teardown);
-	}
-	spin_unlock_irqrestore(&conn->state_lock, flags);
-}
-
 static void io_ref_release(struct percpu_ref *ref)
 {
 	complete(&container_of(ref, struct pmof_conn, io_ref)->io_drained);
 }
 
-/*
+/**
+ * pmof_conn_detach - take apart what pmof_conn_attach() has made, or a part of it
+ * @conn: not LIVE; nobody else attaches or detaches it
+ *
  * Two phases.  First nothing new can start (io_ref is killed), every queue
  * pair is in error and drained, so that every work request has completed, and
  * what still waits for a reply is failed.  Then, with the last reference gone,
  * everything is freed.  A request fails to its owner when its own work requests
- * have completed, so never while the HCA may touch its pages.
+ * have completed, so never while the HCA may touch its pages.  Sleeps, for a
+ * bounded time.
  */
-void pmof_conn_teardown(struct pmof_conn *conn)
+void pmof_conn_detach(struct pmof_conn *conn)
 {
 	unsigned int i;
 
-	percpu_ref_kill(&conn->io_ref);
-	synchronize_rcu();	/* pmof_post_begin(): from here on nobody posts */
+	if (conn->io_open) {
+		percpu_ref_kill(&conn->io_ref);
+		synchronize_rcu();	/* pmof_post_begin(): from here on nobody posts */
+	}
 	for (i = 0; i < conn->nr_queues; i++)
 		pmof_queue_abort(&conn->queues[i]);
 	pmof_admin_abort(&conn->admin);
-	wait_for_completion(&conn->io_drained);
+	pmof_keep_alive_stop(conn);
+	if (conn->io_open)
+		wait_for_completion(&conn->io_drained);
+	conn->io_open = false;
 
 	for (i = 0; i < conn->nr_queues; i++)
 		pmof_queue_close(&conn->queues[i]);
 	pmof_admin_close(&conn->admin);
-}
-
-static void teardown_work(struct work_struct *work)
-{
-	struct pmof_conn *conn = container_of(work, struct pmof_conn, teardown);
-	unsigned int noio;
-
-	if (!READ_ONCE(conn->removed))
-		dev_warn(&conn->dev, "connection to %s lost, device is dead\n", conn->opt.name);
-	/* Memory must not be freed by writing to the block device, which waits for us. */
-	noio = memalloc_noio_save();
-	pmof_conn_teardown(conn);
-	memalloc_noio_restore(noio);
-	pmof_blk_lost(conn);
+	conn->attached = false;
 }
 
 static void remove_work(struct work_struct *work);
@@ -164,17 +100,18 @@ static int conn_init_fields(struct pmof_conn *conn, const struct pmof_options *o
 	if (!pmof_name_valid(conn->opt.id, sizeof(conn->opt.id)))
 		strscpy(conn->opt.id, "client", sizeof(conn->opt.id));
 	generate_random_uuid(conn->uuid);
-	spin_lock_init(&conn->state_lock);
+	pmof_recover_init(conn);
+	pmof_keep_alive_init(conn);
+	pmof_admin_init(&conn->admin);
 	mutex_init(&conn->auto_lock);
 	mutex_init(&conn->dirty.lock);
 	INIT_LIST_HEAD(&conn->entry);
-	INIT_WORK(&conn->teardown, teardown_work);
 	INIT_WORK(&conn->remove, remove_work);
 	init_completion(&conn->io_drained);
 	conn->stats = alloc_percpu(struct pmof_stats);
 	if (!conn->stats)
 		return -ENOMEM;
-	return percpu_ref_init(&conn->io_ref, io_ref_release, 0, GFP_KERNEL);
+	return percpu_ref_init(&conn->io_ref, io_ref_release, PERCPU_REF_INIT_DEAD, GFP_KERNEL);
 }
 
 static int conn_resolve_peer(struct pmof_conn *conn)
@@ -213,23 +150,26 @@ static struct pmof_conn *conn_alloc(const struct pmof_options *opt)
 	return conn;
 }
 
-static int conn_open_queues(struct pmof_conn *conn)
+static int alloc_queues(struct pmof_conn *conn)
 {
 	unsigned int n = conn->login.nr_queues;
-	unsigned int i;
-	int rc;
 
 	conn->nr_shared = n > conn->opt.poll_queues ? n - conn->opt.poll_queues : 1;
 	conn->queues = kvcalloc(n, sizeof(*conn->queues), GFP_KERNEL);
 	if (!conn->queues)
 		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		conn->nr_queues = i + 1;
-		rc = pmof_queue_open(&conn->queues[i], conn, i + 1);
-		if (rc)
-			return rc;
-	}
+	conn->nr_queues = n;
 	return 0;
+}
+
+static int open_queues(struct pmof_conn *conn)
+{
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < conn->nr_queues && !rc; i++)
+		rc = pmof_queue_open(&conn->queues[i], conn, i + 1);
+	return rc;
 }
 
 /* What was asked for must be offered: nothing else is used in its place. */
@@ -245,33 +185,127 @@ static int conn_choose_persist(struct pmof_conn *conn, const char **why)
 	return -EOPNOTSUPP;
 }
 
-static int conn_open(struct pmof_conn *conn, const char **why)
+/* What depends on the namespace, and is made once. */
+static int prepare(struct pmof_conn *conn, const char **why)
 {
 	int rc;
 
-	rc = pmof_admin_open(conn);
-	if (!rc)
-		rc = pmof_admin_login(conn);
-	if (rc)
-		return rc;
-	/* What was asked for, and what this end can do, whatever the server says. */
-	if (conn->opt.read_only)
-		conn->login.flags |= PMOF_LOGIN_R_READ_ONLY;
-	if (conn->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
-		conn->login.features &= ~PMOF_FEAT_ATOMICS;
 	rc = conn_choose_persist(conn, why);
 	if (!rc)
 		rc = pmof_layout_init(&conn->layout, conn->login.ns_size,
 				      conn->login.segment_size);
 	if (!rc)
-		rc = pmof_admin_segments(conn);
-	if (!rc)
 		rc = pmof_dirty_init(conn);
 	if (!rc)
-		rc = conn_open_queues(conn);
+		rc = alloc_queues(conn);
 	if (!rc)
 		rc = pmof_cache_init(conn);
 	return rc ?: pmof_blk_alloc(conn);
+}
+
+/* Sizes, disk and slots stay: what they rest on must still be so.  Returns what is not. */
+static const char *differs(const struct pmof_conn *conn, const struct pmof_login_reply *login)
+{
+	if (login->ns_size != conn->login.ns_size)
+		return "the namespace has another size";
+	if (login->segment_size != conn->login.segment_size)
+		return "the segments have another size";
+	if (login->nr_queues < conn->nr_queues)
+		return "the server grants fewer queues than before";
+	if (login->max_inline < conn->login.max_inline || login->max_ranges < conn->login.max_ranges)
+		return "the server takes smaller messages than before";
+	if (conn->usable & ~pmof_persist_usable(conn, login))
+		return "a persist method is no longer offered";
+	return NULL;
+}
+
+/*
+ * [V1] What the connections before have left.  Their queue pairs are drained, at
+ * both ends, so no WRITE of theirs is in the server's HCA: no queue is dirty.
+ * If the generation has changed, what was put and not made durable may be gone:
+ * each open file will hear of that, once.
+ *
+ * The epoch first: a put that has completed and sets its marks only now sees it
+ * behind them, and is begun again; or we see the marks.
+ */
+static void settle(struct pmof_conn *conn, u64 generation)
+{
+	/* Where there are no marks of chunks, a queue's mark says as much. */
+	bool dirty = !conn->dirty.marked && pmof_persist_dirty(conn, NULL);
+	unsigned int i;
+
+	conn->restarted = generation != conn->login.generation;
+	if (conn->restarted) {
+		WRITE_ONCE(conn->epoch, conn->epoch + 1);
+		smp_mb(); /* pairs with that in pmof_dirty_mark() */
+		dirty |= pmof_dirty_drop(conn);
+		if (dirty) {
+			dev_warn(&conn->dev, "%s: the server has restarted; puts that were not made durable may be lost\n",
+				 conn->opt.name);
+			errseq_set(&conn->cache.mapping->wb_err, -EIO);
+			pmof_blk_stale(conn);
+		}
+	}
+	for (i = 0; i < conn->nr_queues; i++)
+		pmof_queue_mark_clean(&conn->queues[i], pmof_queue_put_seq(&conn->queues[i]));
+}
+
+/* Logs in, and settles what was between this connection and the one before. */
+static int log_in(struct pmof_conn *conn, const char **why)
+{
+	struct pmof_login_reply login;
+	int rc = pmof_admin_login(conn, &login);
+
+	if (rc)
+		return rc;
+	/* What was asked for, and what this end can do, whatever the server says. */
+	if (conn->opt.read_only)
+		login.flags |= PMOF_LOGIN_R_READ_ONLY;
+	if (conn->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
+		login.features &= ~PMOF_FEAT_ATOMICS;
+	if (conn->ready) {
+		*why = differs(conn, &login);
+		if (*why)
+			return -EOPNOTSUPP;
+		settle(conn, login.generation);
+		/* More than before is of no use. */
+		login.nr_queues = conn->nr_queues;
+		login.max_inline = conn->login.max_inline;
+		login.max_ranges = conn->login.max_ranges;
+	}
+	conn->login = login;
+	return 0;
+}
+
+/**
+ * pmof_conn_attach - connect, for the first time or again
+ * @conn: not attached; requests are kept off
+ * @why: on error: what is wrong, a constant string, or NULL where the errno says
+ *	it; when it connects again: it will never work
+ *
+ * On error pmof_conn_detach() frees what was made.  Return: 0 or a negative errno.
+ * Sleeps, for a bounded time.
+ */
+int pmof_conn_attach(struct pmof_conn *conn, const char **why)
+{
+	int rc;
+
+	conn->attached = true;
+	conn->session++;
+	rc = pmof_admin_open(conn);
+	if (!rc)
+		rc = log_in(conn, why);
+	if (!rc && !conn->ready)
+		rc = prepare(conn, why);
+	if (!rc)
+		rc = pmof_admin_segments(conn);
+	if (!rc)
+		rc = open_queues(conn);
+	if (rc == -ENOBUFS && conn->ready)
+		*why = "the RDMA devices can do less than before";
+	if (!rc)
+		conn->ready = true;
+	return rc;
 }
 
 static void conn_list_del(struct pmof_conn *conn)
@@ -310,6 +344,14 @@ del_device:
 	return rc;
 }
 
+/* Ends a connection that has been live, and is removed. */
+static void end(struct pmof_conn *conn)
+{
+	pmof_conn_lost(conn);
+	wait_for_completion(&conn->ended);
+	flush_delayed_work(&conn->recover);
+}
+
 /**
  * pmof_conn_create - connect to a namespace and make its device
  * @opt: checked options
@@ -332,11 +374,11 @@ int pmof_conn_create(const struct pmof_options *opt, const char **why)
 		return PTR_ERR(conn);
 	}
 	instance = conn->instance;
-	rc = conn_open(conn, why);
-	if (!rc && !pmof_conn_to(conn, PMOF_LIVE))
+	rc = pmof_conn_attach(conn, why);
+	if (!rc && !pmof_conn_go_live(conn))
 		rc = -ECONNRESET;
 	if (rc)
-		goto teardown;
+		goto detach;
 	rc = conn_publish(conn);
 	if (rc)
 		goto lose;
@@ -344,12 +386,10 @@ int pmof_conn_create(const struct pmof_options *opt, const char **why)
 
 lose:
 	WRITE_ONCE(conn->removed, true);
-	pmof_conn_lost(conn);
-	flush_work(&conn->teardown);
+	end(conn);
 	goto put;
-teardown:
-	pmof_conn_to(conn, PMOF_DEAD);
-	pmof_conn_teardown(conn);
+detach:
+	pmof_conn_detach(conn);
 put:
 	put_device(&conn->dev);
 	module_put(THIS_MODULE);
@@ -387,29 +427,50 @@ int pmof_conn_remove(struct pmof_conn *conn)
 	if (xchg(&conn->removed, true))
 		return -ENODEV;
 
+	/* What waits for a connection that is lost fails now. */
+	pmof_conn_give_up(conn);
 	pmof_chardev_del(conn);
 	/* While it is live: dirty pages are written.  RDMA device removal still finds us. */
 	pmof_cache_flush(conn);
 	pmof_blk_del(conn);
 	conn_list_del(conn);
-	pmof_conn_lost(conn);
-	flush_work(&conn->teardown);
+	pmof_admin_logout(conn);
+	end(conn);
 	pmof_cache_shutdown(conn);
 	queue_work(remove_wq, &conn->remove);
 	return 0;
 }
 
-/* An RDMA device goes away: its connections are lost, and free it before this returns. */
+static struct pmof_conn *get_conn_on(const struct ib_device *ibdev)
+{
+	struct pmof_conn *conn, *found = NULL;
+
+	mutex_lock(&conn_lock);
+	list_for_each_entry(conn, &conn_list, entry) {
+		if (READ_ONCE(conn->ibdev) == ibdev) {
+			get_device(&conn->dev);
+			found = conn;
+			break;
+		}
+	}
+	mutex_unlock(&conn_lock);
+	return found;
+}
+
+/*
+ * An RDMA device goes away: its connections are lost, and free it before this
+ * returns.  One that begins to reconnect over it just now hears of it by its
+ * cm_ids' events.
+ */
 static void conn_ib_remove(struct ib_device *ibdev, void *client_data)
 {
 	struct pmof_conn *conn;
 
-	mutex_lock(&conn_lock);
-	list_for_each_entry(conn, &conn_list, entry)
-		if (conn->ibdev == ibdev)
-			pmof_conn_lost(conn);
-	mutex_unlock(&conn_lock);
-	flush_workqueue(pmof_wq);
+	while ((conn = get_conn_on(ibdev))) {
+		pmof_conn_lost(conn);
+		flush_work(&conn->recover.work);
+		put_device(&conn->dev);
+	}
 }
 
 static struct ib_client conn_ib_client = {

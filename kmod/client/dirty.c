@@ -88,6 +88,8 @@ void pmof_dirty_mark(struct pmof_conn *conn, u64 offset, u64 length)
 	for (i = offset >> d->shift; i <= last; i++)
 		if (!test_bit(i, d->marked))
 			set_bit(i, d->marked);
+	/* Pairs with pmof_dirty_drop()'s caller: see mark_dirty() in request.c. */
+	smp_mb();
 }
 
 /* The bits of word @w that lie in [first, last]. */
@@ -129,6 +131,7 @@ int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range)
 	}
 	/* [P6] The queues' dirty marks are read behind this. */
 	smp_mb();
+	d->first = first;
 	d->next = first;
 	d->end = last + 1;
 	return 0;
@@ -151,13 +154,33 @@ bool pmof_dirty_next(struct pmof_conn *conn, u64 most, struct pmof_range *run)
 	return true;
 }
 
+/*
+ * Forgets all marks: what they stand for may be lost.  Waits for who has taken
+ * some, which a lost connection makes give them back.  Return: whether there were any.
+ */
+bool pmof_dirty_drop(struct pmof_conn *conn)
+{
+	struct pmof_dirty *d = &conn->dirty;
+	bool any = false;
+	unsigned long w;
+
+	if (!d->marked)
+		return false;
+	mutex_lock(&d->lock);
+	for (w = 0; w < BITS_TO_LONGS(d->nr); w++)
+		if (READ_ONCE(d->marked[w]))
+			any |= !!xchg(&d->marked[w], 0);
+	mutex_unlock(&d->lock);
+	return any;
+}
+
 /* Ends what pmof_dirty_take() has begun.  @rc: not 0: it is all still dirty. */
 void pmof_dirty_end(struct pmof_conn *conn, int rc)
 {
 	struct pmof_dirty *d = &conn->dirty;
 	unsigned long w;
 
-	for (w = 0; w < BITS_TO_LONGS(d->nr); w++) {
+	for (w = BIT_WORD(d->first); w <= BIT_WORD(d->end - 1); w++) {
 		if (!d->taken[w])
 			continue;
 		if (rc)

@@ -15,6 +15,7 @@ static void queue_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		pmof_conn_lost(q->conn);
 		return;
 	}
+	pmof_conn_hear(q->conn);
 	pmof_stat_inc(q->conn->stats, PMOF_STAT_WR_RECV);
 	pmof_stat_inc(q->conn->stats, PMOF_STAT_COMPLETIONS);
 	pmof_message_rx(rx, wc->byte_len);
@@ -49,24 +50,37 @@ static int queue_try_qp(struct pmof_queue *q)
 	return pmof_qp_create(&q->qp, q->cm.id, &cfg);
 }
 
+/* A disk, and pages that wait, rest on what the first queue pair could do. */
+static int queue_take_limits(struct pmof_queue *q, bool first)
+{
+	u16 write_sge = min_t(u32, PMOF_SLOT_SGE, PMOF_SLOT_WR * q->qp.max_send_sge);
+	u16 read_sge = min_t(u32, PMOF_SLOT_SGE, PMOF_SLOT_WR * q->qp.max_read_sge);
+
+	if (!first)
+		return write_sge < q->write_sge || read_sge < q->read_sge ? -ENOBUFS : 0;
+	q->write_sge = write_sge;
+	q->read_sge = read_sge;
+	return 0;
+}
+
 /* A device's limits do not tell how many SGEs fit how many work requests: try. */
 static int queue_create_qp(struct pmof_queue *q)
 {
+	bool first = !q->slots;
 	int rc;
 
 	rc = pmof_buf_init(&q->sink, q->conn->ibdev, PMOF_LINE_SIZE, DMA_FROM_DEVICE);
 	if (rc)
 		return rc;
 	rc = queue_try_qp(q);
-	while ((rc == -ENOMEM || rc == -EINVAL) && q->depth > PMOF_DEPTH_MIN) {
+	while (first && (rc == -ENOMEM || rc == -EINVAL) && q->depth > PMOF_DEPTH_MIN) {
 		q->depth = max(q->depth / 2, PMOF_DEPTH_MIN);
 		rc = queue_try_qp(q);
 	}
 	if (rc)
 		return rc;
-	q->write_sge = min_t(u32, PMOF_SLOT_SGE, PMOF_SLOT_WR * q->qp.max_send_sge);
-	q->read_sge = min_t(u32, PMOF_SLOT_SGE, PMOF_SLOT_WR * q->qp.max_read_sge);
-	return pmof_qp_post_all_rx(&q->qp);
+	rc = queue_take_limits(q, first);
+	return rc ?: pmof_qp_post_all_rx(&q->qp);
 }
 
 /*
@@ -80,17 +94,50 @@ static u16 char_share(const struct pmof_queue *q)
 	return q->id <= q->conn->nr_shared ? q->depth / 2 : max(q->depth / 8, 1);
 }
 
-/* Connects I/O queue @id.  On error pmof_conn_teardown() frees what was made. */
-int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
+static void queue_init(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 {
-	int rc;
-
 	q->conn = conn;
 	q->id = id;
 	q->depth = queue_depth(conn, pmof_persist_max_wr(conn));
 	atomic64_set(&q->put_seq, 0);
 	atomic64_set(&q->clean_seq, 0);
 	pmof_watchdog_init(q);
+}
+
+/* For the first time: the server has granted the depth, which is final now. */
+static int queue_make_slots(struct pmof_queue *q)
+{
+	if (q->cm.depth > q->depth)
+		return -EPROTO;
+	q->depth = q->cm.depth;
+	q->nr_char = char_share(q);
+	return pmof_slot_alloc_all(q);
+}
+
+/* Its slots are there: they must find what they were made for. */
+static int queue_take_slots(struct pmof_queue *q)
+{
+	return q->cm.depth < q->depth ? -ENOBUFS : pmof_slot_map_all(q);
+}
+
+/**
+ * pmof_queue_open - connect an I/O queue, for the first time or again
+ * @q: zeroed, or closed by pmof_queue_close()
+ * @conn: with its admin queue
+ * @id: of the queue
+ *
+ * On error pmof_conn_detach() frees what was made.  Return: 0; -ENOBUFS: the
+ * devices can do less than before; another negative errno.
+ */
+int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
+{
+	int rc;
+
+	memset(&q->qp, 0, sizeof(q->qp));
+	if (!q->slots)
+		queue_init(q, conn, id);
+	else if (queue_depth(conn, pmof_persist_max_wr(conn)) < q->depth)
+		return -ENOBUFS;
 	rc = pmof_cm_resolve(&q->cm, conn);
 	if (rc)
 		return rc;
@@ -100,13 +147,9 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	rc = queue_create_qp(q);
 	if (!rc)
 		rc = pmof_cm_connect(&q->cm, id, q->depth);
-	if (!rc && q->cm.depth > q->depth)
-		rc = -EPROTO;
 	if (rc)
 		return rc;
-	q->depth = q->cm.depth;
-	q->nr_char = char_share(q);
-	return pmof_slot_alloc_all(q);
+	return q->slots ? queue_take_slots(q) : queue_make_slots(q);
 }
 
 /*
@@ -126,7 +169,7 @@ void pmof_queue_abort(struct pmof_queue *q)
 		slot = pmof_slot_take_reply(q, tag);
 		if (!slot)
 			continue;
-		slot->status = -EIO;
+		slot->status = -PMOF_LOST;
 		pmof_slot_event(slot);
 	}
 }

@@ -29,7 +29,7 @@ struct ioctl_desc {
 	u32 size;	/* of the structure that this kernel knows */
 	u32 min_size;
 	fmode_t mode;	/* what the file must be open for */
-	int (*fn)(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg, void __user *uarg);
+	int (*fn)(struct file *file, u16 opcode, union ioctl_arg *arg, void __user *uarg);
 };
 
 static u32 info_flags(const struct pmof_conn *conn)
@@ -46,9 +46,10 @@ static u32 info_flags(const struct pmof_conn *conn)
 }
 
 /* What was learnt at login: answered on a dead device too. */
-static int ioctl_get_info(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg,
+static int ioctl_get_info(struct file *file, u16 opcode, union ioctl_arg *arg,
 			  void __user *uarg)
 {
+	struct pmof_conn *conn = file->private_data;
 	u32 usize = arg->info.size;
 	struct pmof_info info = {
 		.size		= usize,
@@ -73,8 +74,9 @@ static int ioctl_get_info(struct pmof_conn *conn, u16 opcode, union ioctl_arg *a
 	return copy_to_user(uarg, &info, min_t(u32, usize, sizeof(info))) ? -EFAULT : 0;
 }
 
-static int ioctl_rw(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg, void __user *uarg)
+static int ioctl_rw(struct file *file, u16 opcode, union ioctl_arg *arg, void __user *uarg)
 {
+	struct pmof_conn *conn = file->private_data;
 	struct pmof_rw __user *u = uarg;
 	/* With VALID it is an output, and looked at no more than others are. */
 	bool valid = opcode == PMOF_OP_GET && arg->rw.flags & PMOF_F_VALID;
@@ -94,9 +96,10 @@ static int ioctl_rw(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg, vo
 	return put_user(req.old, &u->generation) ? -EFAULT : 0;
 }
 
-static int ioctl_object(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg,
+static int ioctl_object(struct file *file, u16 opcode, union ioctl_arg *arg,
 			void __user *uarg)
 {
+	struct pmof_conn *conn = file->private_data;
 	struct pmof_object __user *u = uarg;
 	struct pmof_req req = {
 		.opcode	= opcode,
@@ -115,7 +118,7 @@ static int ioctl_object(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg
 	return put_user(req.old, &u->generation) ? -EFAULT : 0;
 }
 
-static int ioctl_persist(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg,
+static int ioctl_persist(struct file *file, u16 opcode, union ioctl_arg *arg,
 			 void __user *uarg)
 {
 	struct pmof_req req = {
@@ -123,14 +126,16 @@ static int ioctl_persist(struct pmof_conn *conn, u16 opcode, union ioctl_arg *ar
 		.flags	= arg->persist.flags,
 		.offset	= arg->persist.offset,
 		.length	= arg->persist.length,
+		.file	= file,
 	};
 
-	return pmof_req_run(conn, &req);
+	return pmof_req_run(file->private_data, &req);
 }
 
-static int ioctl_atomic(struct pmof_conn *conn, u16 opcode, union ioctl_arg *arg,
+static int ioctl_atomic(struct file *file, u16 opcode, union ioctl_arg *arg,
 			void __user *uarg)
 {
+	struct pmof_conn *conn = file->private_data;
 	struct pmof_atomic __user *u = uarg;
 	struct pmof_req req = {
 		.opcode		= opcode,
@@ -167,9 +172,10 @@ int pmof_op_to_req(const struct pmof_op *op, u32 usize, struct pmof_req *req)
 }
 
 /* Copies and checks all descriptors, so that a bad one stops the call before the first runs. */
-static int submit_fetch(struct pmof_conn *conn, const struct pmof_submit *s, u32 usize,
+static int submit_fetch(struct file *file, const struct pmof_submit *s, u32 usize,
 			struct pmof_req *req)
 {
+	struct pmof_conn *conn = file->private_data;
 	char __user *p = u64_to_user_ptr(s->ops);
 	struct pmof_op op;
 	u32 i;
@@ -183,6 +189,7 @@ static int submit_fetch(struct pmof_conn *conn, const struct pmof_submit *s, u32
 			rc = pmof_req_check(conn, &req[i]);
 		if (rc)
 			return rc;
+		req[i].file = file;
 		/* Nothing that has run can be taken back: find a bad pointer before. */
 		if (put_user(-ECANCELED, &((struct pmof_op __user *)p)->result) ||
 		    put_user(op.old, &((struct pmof_op __user *)p)->old))
@@ -234,14 +241,15 @@ static int submit_mode_ok(const struct pmof_req *req, u32 nr, fmode_t mode)
 	return 0;
 }
 
-static int submit_run(struct pmof_conn *conn, const struct pmof_submit *s, u32 usize, fmode_t mode,
+static int submit_run(struct file *file, const struct pmof_submit *s, u32 usize,
 		      struct pmof_req *req, int *result)
 {
+	struct pmof_conn *conn = file->private_data;
 	int rc;
 
-	rc = submit_fetch(conn, s, usize, req);
+	rc = submit_fetch(file, s, usize, req);
 	if (!rc)
-		rc = submit_mode_ok(req, s->nr_ops, mode);
+		rc = submit_mode_ok(req, s->nr_ops, file->f_mode);
 	if (!rc)
 		rc = pmof_conn_check(conn);
 	if (rc)
@@ -250,7 +258,7 @@ static int submit_run(struct pmof_conn *conn, const struct pmof_submit *s, u32 u
 	return submit_store(s, usize, req, result);
 }
 
-static int ioctl_submit(struct pmof_conn *conn, const struct pmof_submit *s, fmode_t mode)
+static int ioctl_submit(struct file *file, const struct pmof_submit *s)
 {
 	struct pmof_req *req;
 	int *result;
@@ -269,7 +277,7 @@ static int ioctl_submit(struct pmof_conn *conn, const struct pmof_submit *s, fmo
 		return -E2BIG;
 	req = kvcalloc(s->nr_ops, sizeof(*req), GFP_KERNEL);
 	result = kvcalloc(s->nr_ops, sizeof(*result), GFP_KERNEL);
-	rc = req && result ? submit_run(conn, s, usize, mode, req, result) : -ENOMEM;
+	rc = req && result ? submit_run(file, s, usize, req, result) : -ENOMEM;
 	kvfree(result);
 	kvfree(req);
 	return rc;
@@ -298,7 +306,6 @@ static const struct ioctl_desc descs[] = {
 
 long pmof_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	struct pmof_conn *conn = file->private_data;
 	void __user *uarg = (void __user *)arg;
 	const struct ioctl_desc *d;
 	union ioctl_arg karg;
@@ -321,6 +328,6 @@ long pmof_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	if ((file->f_mode & d->mode) != d->mode)
 		return -EBADF;
 	if (!d->fn)
-		return ioctl_submit(conn, &karg.submit, file->f_mode);
-	return d->fn(conn, d->opcode, &karg, uarg);
+		return ioctl_submit(file, &karg.submit);
+	return d->fn(file, d->opcode, &karg, uarg);
 }

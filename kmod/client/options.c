@@ -106,6 +106,41 @@ static const char *set_cache(struct pmof_options *o, char *value)
 	return NULL;
 }
 
+static const char *set_keep_alive_tmo(struct pmof_options *o, char *value)
+{
+	return number_in(value, 0, 3600, &o->keep_alive_tmo) ?
+		NULL : "keep_alive_tmo: 0 to 3600 (seconds; 0: off)";
+}
+
+static const char *set_reconnect_delay(struct pmof_options *o, char *value)
+{
+	return number_in(value, 1, 3600, &o->reconnect_delay) ?
+		NULL : "reconnect_delay: 1 to 3600 (seconds)";
+}
+
+/* A time limit: seconds, or -1 for none. */
+bool pmof_timeout_parse(const char *value, s32 *out)
+{
+	s32 n;
+
+	if (kstrtos32(value, 10, &n) || n < -1 || n > PMOF_TIMEOUT_MAX)
+		return false;
+	*out = n;
+	return true;
+}
+
+static const char *set_fail_io_timeout(struct pmof_options *o, char *value)
+{
+	return pmof_timeout_parse(value, &o->fail_io_timeout) ?
+		NULL : "fail_io_timeout: -1 to 86400 (seconds; -1: none)";
+}
+
+static const char *set_device_loss_timeout(struct pmof_options *o, char *value)
+{
+	return pmof_timeout_parse(value, &o->device_loss_timeout) ?
+		NULL : "device_loss_timeout: -1 to 86400 (seconds; -1: none)";
+}
+
 static const struct option options[] = {
 	{ "addr", set_addr },
 	{ "port", set_port },
@@ -119,6 +154,10 @@ static const struct option options[] = {
 	{ "block", set_block },
 	{ "block_size", set_block_size },
 	{ "cache", set_cache },
+	{ "keep_alive_tmo", set_keep_alive_tmo },
+	{ "reconnect_delay", set_reconnect_delay },
+	{ "fail_io_timeout", set_fail_io_timeout },
+	{ "device_loss_timeout", set_device_loss_timeout },
 };
 
 static const char *set_one(struct pmof_options *o, char *word, unsigned int *seen)
@@ -172,6 +211,10 @@ int pmof_options_parse(char *buf, struct pmof_options *o, const char **why)
 	o->depth = PMOF_DEPTH_DEFAULT;
 	o->block = true;
 	o->block_size = 512;
+	o->keep_alive_tmo = 5;
+	o->reconnect_delay = 10;
+	o->fail_io_timeout = 30;
+	o->device_loss_timeout = 600;
 	*why = NULL;
 	if (len && buf[len - 1] == '\n')
 		buf[len - 1] = '\0';

@@ -7,6 +7,7 @@
 
 #define PMOF_DEPTH_MIN		4
 #define PMOF_DEPTH_DEFAULT	128
+#define PMOF_TIMEOUT_MAX	86400	/* seconds, of any of the time limits */
 
 /**
  * struct pmof_options - what a connection is asked to be
@@ -21,6 +22,10 @@
  * @poll_queues: I/O queues for polled block requests, besides @queues
  * @block_size: bytes of a logical block of the block device: 512 or 4096
  * @block: make a block device
+ * @keep_alive_tmo: seconds without a sign of life after which the connection is lost; 0: off
+ * @reconnect_delay: the longest time between two attempts to get it back, seconds
+ * @fail_io_timeout: seconds that requests wait for it; 0: not at all; -1: until the device is dead
+ * @device_loss_timeout: seconds after which the device is dead; 0: at once; -1: never
  * @writeback: it has a volatile cache: a write is durable after a flush, or with FUA
  */
 struct pmof_options {
@@ -36,8 +41,13 @@ struct pmof_options {
 	u16 block_size;
 	bool block;
 	bool writeback;
+	u16 keep_alive_tmo;
+	u16 reconnect_delay;
+	s32 fail_io_timeout;
+	s32 device_loss_timeout;
 };
 
+bool pmof_timeout_parse(const char *value, s32 *out);
 int pmof_options_parse(char *buf, struct pmof_options *o, const char **why);
 
 #endif /* PMOF_OPTIONS_H */

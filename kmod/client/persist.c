@@ -13,7 +13,7 @@ static const struct pmof_persist_ops * const methods[] = {
 };
 
 /* Of the methods that the server offers, those that this end has and its HCA can. */
-static u32 persist_usable(const struct pmof_conn *conn)
+u32 pmof_persist_usable(const struct pmof_conn *conn, const struct pmof_login_reply *login)
 {
 	u32 have = 0;
 	int i;
@@ -21,7 +21,7 @@ static u32 persist_usable(const struct pmof_conn *conn)
 	for (i = 0; i < ARRAY_SIZE(methods); i++)
 		if (!methods[i]->posts || methods[i]->posts(conn))
 			have |= BIT(methods[i]->method);
-	return conn->login.methods & have;
+	return login->methods & have;
 }
 
 /* NULL if this build does not have it. */
@@ -40,7 +40,7 @@ const struct pmof_persist_ops *pmof_persist_choose(struct pmof_conn *conn)
 {
 	u32 wanted = conn->opt.method;
 
-	conn->usable = persist_usable(conn);
+	conn->usable = pmof_persist_usable(conn, &conn->login);
 	if (wanted != PMOF_METHOD_AUTO)
 		return conn->usable & BIT(wanted) ? pmof_persist_ops(wanted) : NULL;
 	if (hweight32(conn->usable) > 1)

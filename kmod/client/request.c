@@ -6,14 +6,14 @@
 #include "client.h"
 #include "trace.h"
 
-static bool is_atomic(const struct pmof_req *req)
+bool pmof_req_is_atomic(const struct pmof_req *req)
 {
 	return req->opcode == PMOF_OP_CAS || req->opcode == PMOF_OP_FETCH_ADD;
 }
 
-static bool writes(const struct pmof_req *req)
+bool pmof_req_writes(const struct pmof_req *req)
 {
-	return req->opcode == PMOF_OP_PUT || is_atomic(req) || pmof_req_is_object(req);
+	return req->opcode == PMOF_OP_PUT || pmof_req_is_atomic(req) || pmof_req_is_object(req);
 }
 
 /* Whether the range must be an object. */
@@ -27,12 +27,16 @@ static u32 known_flags(u16 opcode)
 {
 	switch (opcode) {
 	case PMOF_OP_PUT:
-		return PMOF_F_PERSIST | PMOF_F_COMMIT;
+		return PMOF_F_PERSIST | PMOF_F_COMMIT | PMOF_F_NOREPLAY;
 	case PMOF_OP_GET:
-		return PMOF_F_VALID;
+		return PMOF_F_VALID | PMOF_F_NOREPLAY;
 	case PMOF_OP_CAS:
 	case PMOF_OP_FETCH_ADD:
-		return PMOF_F_PERSIST;
+		return PMOF_F_PERSIST | PMOF_F_NOREPLAY;
+	case PMOF_OP_PERSIST:
+	case PMOF_OP_PREPARE:
+	case PMOF_OP_REVALIDATE:
+		return PMOF_F_NOREPLAY;
 	default:
 		return 0;
 	}
@@ -63,7 +67,7 @@ static int check_shape(const struct pmof_req *req)
 {
 	if (!unused_fields_zero(req) || req->flags & ~known_flags(req->opcode))
 		return -EINVAL;
-	if (is_atomic(req) && (req->length != sizeof(u64) || !IS_ALIGNED(req->offset, 8)))
+	if (pmof_req_is_atomic(req) && (req->length != sizeof(u64) || !IS_ALIGNED(req->offset, 8)))
 		return -EINVAL;
 	if (wants_object(req) && (!IS_ALIGNED(req->offset, 8) || !IS_ALIGNED(req->length, 8) ||
 				  req->length < PMOF_OBJECT_MIN))
@@ -101,10 +105,9 @@ int pmof_req_check(struct pmof_conn *conn, struct pmof_req *req)
 		return rc;
 	if (!pmof_range_ok(req->offset, req->length, conn->login.ns_size))
 		return -ERANGE;
-	if (writes(req) && (conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
-		return -EROFS;
-	if (is_atomic(req) && !(conn->login.features & PMOF_FEAT_ATOMICS))
-		return -EOPNOTSUPP;
+	rc = pmof_req_allowed(conn, req);
+	if (rc)
+		return rc;
 	if ((req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET) && !req->has_iter)
 		return import(req);
 	return 0;
@@ -142,6 +145,8 @@ struct pmof_queue *pmof_req_queue(struct pmof_conn *conn)
 void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
 {
 	req->q = q;
+	req->session = READ_ONCE(q->conn->session);
+	req->epoch = READ_ONCE(q->conn->epoch);
 	req->fence = false;
 	req->posted = false;
 	req->status = 0;
@@ -162,8 +167,7 @@ static void pick_method(struct pmof_req *req)
 
 	if (!(req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)))
 		return;
-	req->persist = conn->persist->pick ? conn->persist->pick(conn, req->length) :
-					     conn->persist;
+	req->persist = pmof_persist_pick(conn, req->length);
 	trace_pmof_method(conn->instance, req->q->id, req->offset, req->length,
 			  req->persist->method);
 }
@@ -215,12 +219,6 @@ static int req_issue_op(struct pmof_req *req)
 	}
 }
 
-/* Work requests that fail because the administrator disconnects: ENODEV, not EIO. */
-static int contract_errno(struct pmof_req *req, int rc)
-{
-	return rc == -EIO ? pmof_conn_gone_errno(req->q->conn) : rc;
-}
-
 /* Starts an operation.  Whatever the result, pmof_req_finish() must follow. */
 int pmof_req_issue(struct pmof_req *req)
 {
@@ -232,7 +230,7 @@ int pmof_req_issue(struct pmof_req *req)
 	/* So that it is not counted as done. */
 	if (rc)
 		cmpxchg(&req->status, 0, rc);
-	return contract_errno(req, rc);
+	return rc;
 }
 
 /* One of its slots is about to be posted. */
@@ -243,6 +241,7 @@ void pmof_req_posting(struct pmof_req *req, struct ib_send_wr *first)
 		req->fence = false;
 	}
 	req->posted = true;
+	req->sent = true;
 	atomic_inc(&req->pending);
 }
 
@@ -322,13 +321,28 @@ static void account(struct pmof_req *req)
 	}
 }
 
-/* What has completed and is not durable, for a later PERSIST to find. */
-static void mark_dirty(struct pmof_req *req)
+/*
+ * What has completed and is not durable, for a later PERSIST to find.  Return: 0, or
+ * -PMOF_LOST if the server has restarted meanwhile, and it may be gone: whoever has
+ * looked for marks then has not seen ours, or we see the new epoch.
+ */
+static int mark_dirty(struct pmof_req *req)
 {
-	if ((req->opcode != PMOF_OP_PUT && !is_atomic(req)) || !req->length ||
+	if ((req->opcode != PMOF_OP_PUT && !pmof_req_is_atomic(req)) || !req->length ||
 	    (req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)))
-		return;
+		return 0;
 	pmof_dirty_mark(req->q->conn, req->offset, req->length);
+	return req->epoch == READ_ONCE(req->q->conn->epoch) ? 0 : -PMOF_LOST;
+}
+
+/* A PERSIST covers what was put before it: of what was lost then it must not say that it is safe. */
+static int persisted(struct pmof_req *req)
+{
+	if (req->opcode != PMOF_OP_PERSIST)
+		return 0;
+	if (req->epoch != READ_ONCE(req->q->conn->epoch))
+		return -PMOF_LOST;
+	return req->file ? file_check_and_advance_wb_err(req->file) : 0;
 }
 
 /* An operation's result, from that of its slots; counts it. */
@@ -340,10 +354,12 @@ static int req_result(struct pmof_req *req, int rc)
 	if (!rc && req->opcode == PMOF_OP_REVALIDATE && !req->old)
 		rc = -EAGAIN;
 	if (!rc)
-		mark_dirty(req);
+		rc = mark_dirty(req);
+	if (!rc)
+		rc = persisted(req);
 	if (!rc)
 		account(req);
-	return contract_errno(req, rc);
+	return rc;
 }
 
 /*
@@ -379,7 +395,7 @@ int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req)
 /* Whether pmof_req_cache_end() has work to do, and so may sleep. */
 bool pmof_req_cache_stale(const struct pmof_conn *conn, const struct pmof_req *req)
 {
-	return writes(req) && pmof_cache_used(conn);
+	return pmof_req_writes(req) && pmof_cache_used(conn);
 }
 
 /* After it has finished, before its owner hears of that: mappings get what it has written. */
@@ -389,6 +405,31 @@ void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req)
 
 	if (pmof_req_cache_stale(conn, req))
 		pmof_cache_invalidate(conn, &range);
+}
+
+/* Before either of those below issues it. */
+static int req_ready(struct pmof_conn *conn, struct pmof_req *req)
+{
+	int rc = pmof_conn_check(conn) ?: pmof_req_cache_begin(conn, req);
+
+	if (rc)
+		return rc;
+	req->pipelined = false;
+	pmof_req_begin(req, pmof_req_queue(conn));
+	return 0;
+}
+
+/* On one connection.  Return: as pmof_req_exec(), and -PMOF_LOST. */
+static int exec_once(struct pmof_conn *conn, struct pmof_req *req)
+{
+	int rc = req_ready(conn, req), finished;
+
+	if (rc)
+		return rc;
+	rc = pmof_req_issue(req);
+	finished = pmof_req_finish(req);
+	pmof_req_cache_end(conn, req);
+	return rc ?: finished;
 }
 
 /**
@@ -401,18 +442,19 @@ void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req)
  */
 int pmof_req_exec(struct pmof_conn *conn, struct pmof_req *req)
 {
-	int rc = pmof_conn_check(conn), finished;
+	int rc;
 
-	if (!rc)
-		rc = pmof_req_cache_begin(conn, req);
-	if (rc)
-		return rc;
-	req->pipelined = false;
-	pmof_req_begin(req, pmof_req_queue(conn));
-	rc = pmof_req_issue(req);
-	finished = pmof_req_finish(req);
-	pmof_req_cache_end(conn, req);
-	return rc ?: finished;
+	req->from = req->iter;
+	rc = exec_once(conn, req);
+
+	while (unlikely(rc == -PMOF_LOST)) {
+		rc = pmof_req_again(conn, req);
+		if (rc != -EAGAIN || req->nowait)
+			break;
+		req->iter = req->from;
+		rc = exec_once(conn, req);
+	}
+	return rc;
 }
 
 /* The same with the check. */
@@ -433,20 +475,17 @@ int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
  */
 int pmof_req_start(struct pmof_conn *conn, struct pmof_req *req)
 {
-	int rc = pmof_conn_check(conn);
+	int rc = req_ready(conn, req);
 
-	if (!rc)
-		rc = pmof_req_cache_begin(conn, req);
 	if (rc)
 		return rc;
-	req->pipelined = false;
-	pmof_req_begin(req, pmof_req_queue(conn));
 	rc = pmof_req_issue(req);
 	if (rc) {
 		/* It is one slot, so with an error it is none. */
 		pmof_window_release(req, false);
 		pmof_window_end(req);
-		return rc;
+		/* Who may sleep waits for another connection. */
+		return rc == -PMOF_LOST ? -EAGAIN : rc;
 	}
 	pmof_req_piece_done(req, 0);
 	return 0;

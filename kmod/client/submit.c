@@ -17,7 +17,8 @@ static bool orders(const struct pmof_req *req)
  */
 static bool waits(const struct pmof_req *req)
 {
-	return req->opcode == PMOF_OP_PERSIST || pmof_req_is_object(req) || req->flags;
+	return req->opcode == PMOF_OP_PERSIST || pmof_req_is_object(req) ||
+	       (req->flags & ~PMOF_F_NOREPLAY);
 }
 
 /* A SUBMIT under way. */
@@ -98,6 +99,8 @@ static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
 	req->group = n;
 	req->fence = s->fence;
 	if (!rc)
+		rc = pmof_req_reissue(s->q->conn, req);
+	if (rc == -EAGAIN)
 		rc = pmof_req_issue(req);
 	for (i = 0; i < n; i++)
 		s->result[first + i] = rc;
@@ -105,6 +108,41 @@ static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
 	s->got |= req->opcode == PMOF_OP_GET;
 	s->pinned += req->length;
 	return rc;
+}
+
+/* Runs them from @i on, on one connection.  Returns the first that was not begun. */
+static unsigned int submit_once(struct pmof_conn *conn, struct pmof_req *req, int *result,
+				unsigned int i, unsigned int nr)
+{
+	struct submit s = {
+		.req = req, .result = result, .q = pmof_req_queue(conn), .reaped = i,
+	};
+	unsigned int n, first = i;
+	int rc = 0;
+
+	for (; i < nr && !rc; i += n) {
+		n = 0;
+		if (needs_wait(&s, &req[i]))
+			rc = submit_reap(&s, i);
+		if (rc)
+			continue;
+		n = group_size(&req[i], nr - i);
+		rc = submit_issue(&s, i, n);
+		if (!rc && waits(&req[i]))
+			rc = submit_reap(&s, i + n);
+	}
+	submit_reap(&s, i);
+	for (n = first; n < i; n++)
+		pmof_req_cache_end(conn, &req[n]);
+	return i;
+}
+
+/* The first from @i on whose connection was lost, or @end. */
+static unsigned int find_lost(const int *result, unsigned int i, unsigned int end)
+{
+	while (i < end && result[i] != -PMOF_LOST)
+		i++;
+	return i;
 }
 
 /**
@@ -117,28 +155,31 @@ static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
  * Puts are pipelined.  A GET or an atomic orders what comes behind it with
  * IB_SEND_FENCE, anything durable is waited for, and so is what may fail by
  * itself.  After an error nothing more is posted: what was not is -ECANCELED.
- * Sleeps.
+ * If the connection is lost, the first operation that was not through, and all
+ * behind it, are begun again on another one.  Sleeps.
  */
 void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, unsigned int nr)
 {
-	struct submit s = { .req = req, .result = result, .q = pmof_req_queue(conn) };
-	unsigned int i, n;
-	int rc = 0;
+	unsigned int i, end, lost = 0;
+	int rc;
 
-	for (i = 0; i < nr && !rc; i += n) {
-		n = 0;
-		if (needs_wait(&s, &req[i]))
-			rc = submit_reap(&s, i);
-		if (rc)
-			continue;
-		n = group_size(&req[i], nr - i);
-		rc = submit_issue(&s, i, n);
-		if (!rc && waits(&req[i]))
-			rc = submit_reap(&s, i + n);
+	for (i = 0; i < nr; i++)
+		req[i].from = req[i].iter;
+	for (;;) {
+		end = submit_once(conn, req, result, lost, nr);
+		lost = find_lost(result, lost, end);
+		if (lost == end)
+			break;
+		rc = pmof_req_again(conn, &req[lost]);
+		if (rc != -EAGAIN)
+			result[lost++] = rc;
+		if (rc && rc != -EAGAIN) {
+			end = lost;
+			break;
+		}
+		for (i = lost; i < end; i++)
+			req[i].iter = req[i].from;
 	}
-	submit_reap(&s, i);
-	for (n = 0; n < i; n++)
-		pmof_req_cache_end(conn, &req[n]);
-	for (; i < nr; i++)
-		result[i] = -ECANCELED;
+	for (; end < nr; end++)
+		result[end] = -ECANCELED;
 }

@@ -41,6 +41,8 @@ CONN_ATTR(poll_queues, "%u", conn->nr_queues - conn->nr_shared);
 CONN_ATTR(block, "%s", conn->opt.block ? dev_name(&conn->dev) : "");
 CONN_ATTR(cache, "%s", conn->opt.writeback ? "writeback" : "writethrough");
 CONN_ATTR(depth, "%u", conn->queues[0].depth);
+CONN_ATTR(reconnects, "%u", READ_ONCE(conn->reconnects));
+CONN_ATTR(keep_alive_tmo, "%u", conn->opt.keep_alive_tmo);
 CONN_ATTR(client_id, "%s", conn->opt.id);
 
 static ssize_t persist_methods_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -128,6 +130,59 @@ static ssize_t copy_max_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(copy_max);
 
+/* Time limits of recovery, in seconds. */
+static ssize_t reconnect_delay_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(to_conn(dev)->opt.reconnect_delay));
+}
+
+static ssize_t reconnect_delay_store(struct device *dev, struct device_attribute *attr,
+				     const char *buf, size_t count)
+{
+	u16 seconds;
+
+	if (kstrtou16(buf, 10, &seconds) || !seconds || seconds > 3600)
+		return -EINVAL;
+	WRITE_ONCE(to_conn(dev)->opt.reconnect_delay, seconds);
+	return count;
+}
+static DEVICE_ATTR_RW(reconnect_delay);
+
+static ssize_t fail_io_timeout_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(to_conn(dev)->opt.fail_io_timeout));
+}
+
+static ssize_t fail_io_timeout_store(struct device *dev, struct device_attribute *attr,
+				     const char *buf, size_t count)
+{
+	s32 seconds;
+
+	if (!pmof_timeout_parse(buf, &seconds))
+		return -EINVAL;
+	pmof_conn_timeouts(to_conn(dev), &seconds, NULL);
+	return count;
+}
+static DEVICE_ATTR_RW(fail_io_timeout);
+
+static ssize_t device_loss_timeout_show(struct device *dev, struct device_attribute *attr,
+					char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(to_conn(dev)->opt.device_loss_timeout));
+}
+
+static ssize_t device_loss_timeout_store(struct device *dev, struct device_attribute *attr,
+					 const char *buf, size_t count)
+{
+	s32 seconds;
+
+	if (!pmof_timeout_parse(buf, &seconds))
+		return -EINVAL;
+	pmof_conn_timeouts(to_conn(dev), NULL, &seconds);
+	return count;
+}
+static DEVICE_ATTR_RW(device_loss_timeout);
+
 static ssize_t disconnect_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
 {
@@ -162,6 +217,11 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_client_id.attr,
 	&dev_attr_poll_us.attr,
 	&dev_attr_copy_max.attr,
+	&dev_attr_keep_alive_tmo.attr,
+	&dev_attr_reconnect_delay.attr,
+	&dev_attr_fail_io_timeout.attr,
+	&dev_attr_device_loss_timeout.attr,
+	&dev_attr_reconnects.attr,
 	&dev_attr_disconnect.attr,
 	NULL
 };
@@ -223,6 +283,8 @@ STAT(block_reads, PMOF_STAT_BLOCK_READS);
 STAT(block_writes, PMOF_STAT_BLOCK_WRITES);
 STAT(block_zeroes, PMOF_STAT_BLOCK_ZEROES);
 STAT(block_flushes, PMOF_STAT_BLOCK_FLUSHES);
+STAT(replays, PMOF_STAT_REPLAYS);
+STAT(keep_alives, PMOF_STAT_KEEP_ALIVES);
 STAT(errors, PMOF_STAT_ERRORS);
 
 SERVER_STAT(rpc_calls, PMOF_SRV_RPC_CALLS);
@@ -274,6 +336,8 @@ static struct attribute *stat_attrs[] = {
 	&stat_block_writes.attr.attr,
 	&stat_block_zeroes.attr.attr,
 	&stat_block_flushes.attr.attr,
+	&stat_replays.attr.attr,
+	&stat_keep_alives.attr.attr,
 	&stat_errors.attr.attr,
 	NULL
 };

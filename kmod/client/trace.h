@@ -29,6 +29,47 @@ TRACE_EVENT(pmof_start,
 		  __entry->length)
 );
 
+/* from, to: enum pmof_state */
+TRACE_EVENT(pmof_state,
+	TP_PROTO(int instance, unsigned int from, unsigned int to),
+	TP_ARGS(instance, from, to),
+	TP_STRUCT__entry(
+		__field(int, instance)
+		__field(unsigned int, from)
+		__field(unsigned int, to)
+	),
+	TP_fast_assign(
+		__entry->instance = instance;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("pmof%d from=%s to=%s", __entry->instance,
+		  __print_symbolic(__entry->from, { 0, "connecting" }, { 1, "live" },
+				   { 2, "recovering" }, { 3, "dead" }),
+		  __print_symbolic(__entry->to, { 0, "connecting" }, { 1, "live" },
+				   { 2, "recovering" }, { 3, "dead" }))
+);
+
+/* An operation is begun again, on another connection. */
+TRACE_EVENT(pmof_replay,
+	TP_PROTO(int instance, u16 opcode, u64 offset, u64 length),
+	TP_ARGS(instance, opcode, offset, length),
+	TP_STRUCT__entry(
+		__field(int, instance)
+		__field(u16, opcode)
+		__field(u64, offset)
+		__field(u64, length)
+	),
+	TP_fast_assign(
+		__entry->instance = instance;
+		__entry->opcode = opcode;
+		__entry->offset = offset;
+		__entry->length = length;
+	),
+	TP_printk("pmof%d opcode=%u offset=%llu length=%llu", __entry->instance, __entry->opcode,
+		  __entry->offset, __entry->length)
+);
+
 /* A durable put or atomic and the method that it goes by. */
 TRACE_EVENT(pmof_method,
 	TP_PROTO(int instance, u16 queue, u64 offset, u64 length, unsigned int method),

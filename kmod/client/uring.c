@@ -60,18 +60,46 @@ static int import_fixed(struct io_uring_cmd *cmd, struct pmof_req *req)
 	return io_uring_cmd_import_fixed(req->addr, bytes, get ? READ : WRITE, &req->iter, cmd);
 }
 
+static void uring_done(struct pmof_async *a, int rc, unsigned int issue_flags)
+{
+	struct io_uring_cmd *cmd = a->cmd;
+	u64 old = rc ? 0 : a->req.old;
+
+	pmof_async_free(a);
+	io_uring_cmd_done(cmd, rc, old, issue_flags);
+}
+
+static void uring_again_done(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	struct pmof_async *a = pdu_of(cmd)->async;
+
+	uring_done(a, a->result, issue_flags);
+}
+
+/* Its connection was lost; there is another, or there will be none in time. */
+static void uring_again_work(struct work_struct *work)
+{
+	struct pmof_async *a = container_of(work, struct pmof_async, parked.work);
+	struct mm_struct *mm;
+
+	a->result = pmof_async_run(a, &mm);
+	pmof_uring_cmd_in_task(a->cmd, uring_again_done);
+	pmof_async_put_mm(mm);
+}
+
 /* In the task that has submitted it, or what takes its place. */
 static void uring_task_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	struct pmof_async *a = pdu_of(cmd)->async;
-	u64 old;
 	int rc;
 
 	pmof_req_cache_end(a->req.q->conn, &a->req);
 	rc = pmof_req_end(&a->req, a->req.opcode == PMOF_OP_GET);
-	old = rc ? 0 : a->req.old;
-	pmof_async_free(a);
-	io_uring_cmd_done(cmd, rc, old, issue_flags);
+	if (unlikely(rc == -PMOF_LOST)) {
+		pmof_async_again(a, uring_again_work);
+		return;
+	}
+	uring_done(a, rc, issue_flags);
 }
 
 /* Any context. */
@@ -84,23 +112,17 @@ static void uring_end(struct pmof_req *req)
 
 static int uring_start(struct pmof_conn *conn, struct io_uring_cmd *cmd, const struct pmof_req *op)
 {
-	struct pmof_async *a = pmof_async_alloc();
+	struct pmof_async *a = pmof_async_alloc(op);
 	int rc;
 
-	if (!a)
-		return -EAGAIN;
-	a->req = *op;
-	a->req.end = uring_end;
-	a->req.nowait = true;
-	a->cmd = cmd;
+	if (a)
+		a->cmd = cmd;
 	pdu_of(cmd)->async = a;
 	pdu_of(cmd)->q = pmof_req_queue(conn);
-	rc = pmof_req_start(conn, &a->req);
-	if (!rc)
-		return -EIOCBQUEUED;
-	pdu_of(cmd)->q = NULL;
-	pmof_async_free(a);
-	return rc == -ENOMEM ? -EAGAIN : rc;
+	rc = pmof_async_start(conn, a, uring_end);
+	if (rc != -EIOCBQUEUED)
+		pdu_of(cmd)->q = NULL;
+	return rc;
 }
 
 /*
@@ -126,6 +148,7 @@ int pmof_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	int rc;
 
 	rc = fetch(cmd, issue_flags, &req);
+	req.file = cmd->file;
 	if (!rc)
 		rc = pmof_req_check(conn, &req);
 	if (!rc && (pmof_req_mode(&req) & ~cmd->file->f_mode))

@@ -19,18 +19,27 @@ int pmof_buf_init(struct pmof_buf *b, struct ib_device *dev, u32 size,
 	b->data = kzalloc(size, GFP_KERNEL);
 	if (!b->data)
 		return -ENOMEM;
-	b->dma = ib_dma_map_single(dev, b->data, size, dir);
-	if (ib_dma_mapping_error(dev, b->dma)) {
-		kfree(b->data);
-		b->data = NULL;
-		return -EIO;
-	}
 	b->size = size;
 	b->dir = dir;
+	b->mapped = false;
+	if (!pmof_buf_map(b, dev))
+		return 0;
+	kfree(b->data);
+	b->data = NULL;
+	return -EIO;
+}
+EXPORT_SYMBOL_GPL(pmof_buf_init);
+
+/* Gives a buffer to a device, after pmof_buf_unmap() perhaps to another.  Return: 0 or -EIO. */
+int pmof_buf_map(struct pmof_buf *b, struct ib_device *dev)
+{
+	b->dma = ib_dma_map_single(dev, b->data, b->size, b->dir);
+	if (ib_dma_mapping_error(dev, b->dma))
+		return -EIO;
 	b->mapped = true;
 	return 0;
 }
-EXPORT_SYMBOL_GPL(pmof_buf_init);
+EXPORT_SYMBOL_GPL(pmof_buf_map);
 
 /* Takes the buffer from the device; the memory stays until pmof_buf_free(). */
 void pmof_buf_unmap(struct pmof_buf *b, struct ib_device *dev)

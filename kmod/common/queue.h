@@ -71,6 +71,7 @@ static inline struct pmof_rx *pmof_wc_rx(struct ib_wc *wc)
 
 int pmof_buf_init(struct pmof_buf *b, struct ib_device *dev, u32 size,
 		  enum dma_data_direction dir);
+int pmof_buf_map(struct pmof_buf *b, struct ib_device *dev);
 void pmof_buf_unmap(struct pmof_buf *b, struct ib_device *dev);
 void pmof_buf_free(struct pmof_buf *b, struct ib_device *dev);
 void pmof_buf_for_cpu(struct pmof_buf *b, struct ib_device *dev, u32 len);

@@ -321,7 +321,7 @@ static void unlink_ns(struct config_item *src, struct config_item *target)
 	}
 	mutex_unlock(&pmof_sessions_mutex);
 	/* No login finds the link any more. */
-	pmof_sessions_end(&f);
+	pmof_sessions_end(&f, PMOF_ANNOUNCE_NAMESPACE_GONE);
 }
 
 static struct configfs_item_operations links_item_ops = {
@@ -476,7 +476,7 @@ static void drop_port(struct config_group *group, struct config_item *item)
 	pmof_port_disable(port);
 	mutex_unlock(&port->mutex);
 	/* A login that failed while the port was being disabled has left its session to it. */
-	pmof_sessions_end(&all);
+	pmof_sessions_end(&all, 0);
 	config_item_put(item);
 }
 

@@ -82,23 +82,42 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	s->methods = methods_of(s);
 }
 
-/* Its MRs must be gone.  The last use of the namespace: a disable may go on. */
+/* Its MRs must be gone: another device's sessions may have atomics. */
+void pmof_session_leave_atomics(struct pmof_session *s)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (s->atomics && !--s->ns->nr_atomic)
+		s->ns->atomic_dev = NULL;
+	s->atomics = false;
+}
+
+/* The same.  The last use of the namespace: a disable may go on. */
 void pmof_session_leave_ns(struct pmof_session *s)
 {
-	struct pmof_ns *ns = s->ns;
-
-	lockdep_assert_held(&pmof_sessions_mutex);
-	if (s->atomics && !--ns->nr_atomic)
-		ns->atomic_dev = NULL;
-	s->atomics = false;
-	ns->nr_sessions--;
+	pmof_session_leave_atomics(s);
+	s->ns->nr_sessions--;
 	s->ns = NULL;
+}
+
+/*
+ * [V2] @old has no queue pair any more, and its client is back: with the ID of
+ * the session that it wants to resume, if that is still there.
+ */
+static void supersede(struct pmof_session *s, struct pmof_session *old, const struct pmof_login *l)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	old->superseded = true;
+	if (old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id) {
+		swap(s->id, old->id);
+		s->resumed = true;
+	}
+	pmof_session_end(old);
 }
 
 /*
  * One step of finding the namespace: returns 0 once the session is in it, a
  * PMOF_SC_* code, or -EAGAIN with an older session of the same connection in
- * *old, referenced, which must be gone first.
+ * *old, referenced, which must be drained first.
  */
 static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 		     struct pmof_session **old)
@@ -111,22 +130,25 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 	ns = find_ns(s->port, l->name);
 	if (!ns)
 		return PMOF_SC_NO_NAMESPACE;
-	*old = pmof_session_find_instance(s, ns, l);
-	if (*old)
-		return -EAGAIN;
+	while ((*old = pmof_session_find_instance(s, ns, l))) {
+		if (!completion_done(&(*old)->drained))
+			return -EAGAIN;
+		supersede(s, *old, l);
+		put_device(&(*old)->dev);
+	}
 	enter_ns(s, ns, l);
 	return 0;
 }
 
 /*
- * Waits for the end of @old, and puts it, unless @s is ended meanwhile.  There
+ * Waits until @old is drained, and puts it, unless @s is ended meanwhile.  There
  * is no circle: who is waited for is in a namespace already, so its own login
  * waits for nobody.
  */
-static void end_and_wait(struct pmof_session *s, struct pmof_session *old)
+static void drain_and_wait(struct pmof_session *s, struct pmof_session *old)
 {
-	pmof_session_end(old);
-	while (!wait_for_completion_timeout(&old->gone, HZ / 10))
+	pmof_session_lost(old);
+	while (!wait_for_completion_timeout(&old->drained, HZ / 10))
 		if (pmof_session_ending(s))
 			break;
 	put_device(&old->dev);
@@ -143,7 +165,7 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 		mutex_unlock(&pmof_sessions_mutex);
 		if (status != -EAGAIN)
 			return status;
-		end_and_wait(s, old);
+		drain_and_wait(s, old);
 	}
 }
 
@@ -178,6 +200,8 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		r->flags |= PMOF_LOGIN_R_DURABLE;
 	if (s->placed.how == PMOF_PLACED_ASSERTED)
 		r->flags |= PMOF_LOGIN_R_ASSERTED;
+	if (s->resumed)
+		r->flags |= PMOF_LOGIN_R_RESUMED;
 }
 
 static void grant(struct pmof_session *s, const struct pmof_login *l)
@@ -186,12 +210,13 @@ static void grant(struct pmof_session *s, const struct pmof_login *l)
 
 	mutex_lock(&pmof_sessions_mutex);
 	s->nr_queues = min_t(u32, l->nr_queues, most);
-	if (s->state == PMOF_SESSION_OPEN)
+	if (s->state == PMOF_SESSION_OPEN) {
 		s->state = PMOF_SESSION_LIVE;
+		pmof_session_watch(s, l);
+	}
 	mutex_unlock(&pmof_sessions_mutex);
 	/* Pairs with the rpc table's acquire: now its messages are served. */
 	smp_store_release(&s->rights, rights_of(s->ns, l));
-	cancel_delayed_work(&s->login_timeout);
 }
 
 /*
@@ -234,7 +259,16 @@ int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 	}
 	grant(s, l);
 	fill_reply(s, r);
-	pr_debug("session%d of %s (%pISpc): logged in to %s%s\n", s->number, s->client_id,
-		 &s->peer, pmof_ns_name(s->ns), s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");
+	pr_debug("session%d of %s (%pISpc): %s %s%s\n", s->number, s->client_id, &s->peer,
+		 s->resumed ? "resumed on" : "logged in to", pmof_ns_name(s->ns),
+		 s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");
 	return 0;
+}
+
+/* The client leaves on purpose: nothing of the session is kept. */
+void pmof_session_logout(struct pmof_session *s)
+{
+	mutex_lock(&pmof_sessions_mutex);
+	s->loss_timeout = 0;
+	mutex_unlock(&pmof_sessions_mutex);
 }

@@ -278,7 +278,7 @@ static void go_dead(struct pmof_ns *ns)
 	mutex_lock(&pmof_sessions_mutex);
 	ns->live = false;
 	mutex_unlock(&pmof_sessions_mutex);
-	pmof_sessions_end(&all);
+	pmof_sessions_end(&all, PMOF_ANNOUNCE_NAMESPACE_GONE);
 	mutex_lock(&pmof_sessions_mutex);
 	pmof_placement_release(ns);
 	mutex_unlock(&pmof_sessions_mutex);

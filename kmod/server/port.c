@@ -225,7 +225,7 @@ void pmof_port_disable(struct pmof_port *port)
 	if (cm_id)
 		rdma_destroy_id(cm_id);
 	/* No connection request is under way any more, so no session is missed. */
-	pmof_sessions_end(&logged_out);
+	pmof_sessions_end(&logged_out, 0);
 	pmof_placement_port_gone(port);
 	port->enabled = false;
 	pr_info("port %s: no longer listening\n", config_item_name(&port->group.cg_item));

@@ -14,6 +14,7 @@
 struct pmof_rpc {
 	u8 opcode;
 	bool admin;		/* on the admin queue, else on I/O queues */
+	bool at_once;		/* admin: answered where it arrives, with success */
 	bool keeps_rx;		/* needs its receive buffer until it is answered */
 	unsigned int right;	/* PMOF_RIGHT_* that the session must have */
 	u32 min_len;
@@ -62,6 +63,13 @@ static int parse_get_segments(struct pmof_srv_req *req, const void *msg, u32 len
 
 static int parse_nothing(struct pmof_srv_req *req, const void *msg, u32 len)
 {
+	return 0;
+}
+
+static int run_logout(struct pmof_srv_req *req)
+{
+	pmof_session_logout(req->queue->session);
+	pmof_srv_queue_reply(req, pmof_rpc_fill_status(req, PMOF_SC_OK), NULL);
 	return 0;
 }
 
@@ -201,6 +209,23 @@ static const struct pmof_rpc rpc_table[] = {
 		.parse		= parse_nothing,
 		.run		= run_get_stats,
 	}, {
+		/* A server that is busy with other admin messages is alive, too. */
+		.opcode		= PMOF_MSG_KEEPALIVE,
+		.admin		= true,
+		.at_once	= true,
+		.right		= PMOF_RIGHT_READ,
+		.min_len	= sizeof(struct pmof_wire_hdr),
+		.max_len	= sizeof(struct pmof_wire_hdr),
+		.parse		= parse_nothing,
+	}, {
+		.opcode		= PMOF_MSG_LOGOUT,
+		.admin		= true,
+		.right		= PMOF_RIGHT_READ,
+		.min_len	= sizeof(struct pmof_wire_hdr),
+		.max_len	= sizeof(struct pmof_wire_hdr),
+		.parse		= parse_nothing,
+		.run		= run_logout,
+	}, {
 		/* Who may read may make durable what he has read. */
 		.opcode		= PMOF_MSG_PERSIST,
 		.right		= PMOF_RIGHT_READ,
@@ -315,7 +340,7 @@ void pmof_rpc_start(struct pmof_srv_req *req, int status)
 {
 	struct pmof_srv_queue *q = req->queue;
 
-	if (status) {
+	if (status || req->rpc->at_once) {
 		reply_status(req, status);
 	} else if (req->rpc->admin) {
 		pmof_session_queue_admin(req);

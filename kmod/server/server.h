@@ -34,6 +34,9 @@
 #define PMOF_SRV_MAX_SESSIONS	1024
 #define PMOF_SRV_MAX_QUEUES	64		/* I/O queues granted to a session */
 #define PMOF_SRV_LOGIN_TIMEOUT	(10 * HZ)	/* from the connection to the login */
+#define PMOF_SRV_GRACE		5		/* seconds to a client's keep-alive time */
+#define PMOF_SRV_MAX_LOSS_TIMEOUT 86400		/* seconds to keep a detached session */
+#define PMOF_SRV_ANNOUNCE_TIMEOUT HZ		/* for an announcement to get through */
 #define PMOF_SRV_BACKLOG	128
 #define PMOF_SRV_REG_BATCH	64		/* segments registered by one message */
 
@@ -192,6 +195,9 @@ struct pmof_srv_queue {
 	struct pmof_buf *replies;	/* cut into one piece for each request */
 	u32 nr_replies;
 	struct ib_cqe chain_cqe;	/* of work requests posted before a reply */
+	struct pmof_buf announce;	/* admin: what is sent unasked, once */
+	struct ib_cqe announce_cqe;
+	struct completion announced;
 
 	spinlock_t lock;		/* protects all down to waiting; held to post a reply */
 	struct pmof_srv_req *replied;	/* last one whose reply is posted, not signaled */
@@ -206,6 +212,7 @@ struct pmof_srv_queue {
 enum pmof_session_state {
 	PMOF_SESSION_OPEN,		/* connected */
 	PMOF_SESSION_LIVE,		/* logged in */
+	PMOF_SESSION_DETACHED,		/* has lost its connection; may be resumed */
 	PMOF_SESSION_DEAD,		/* being torn down */
 };
 
@@ -213,7 +220,10 @@ enum pmof_session_state {
 enum {
 	PMOF_SESSION_PUBLISHED,		/* in the table: teardown is the table's business */
 	PMOF_SESSION_ENDING,		/* nothing new is started for it */
-	PMOF_SESSION_TEARDOWN,		/* the end work was queued */
+	PMOF_SESSION_FINAL,		/* it is not to be resumed */
+	PMOF_SESSION_ANNOUNCED,		/* the client was told why */
+	PMOF_SESSION_STOPPED,		/* the end work has begun */
+	PMOF_SESSION_GONE,		/* and has ended */
 };
 
 #define PMOF_RIGHT_READ		BIT(0)
@@ -235,10 +245,17 @@ struct pmof_session {
 	/* Protected by pmof_sessions_mutex. */
 	struct list_head entry;
 	enum pmof_session_state state;
+	u64 serial;			/* in the order in which they are published */
+	bool resumable;
+	bool superseded;		/* drained, and its client is back */
+	u32 loss_timeout;		/* seconds for which it stays detached */
+	unsigned int silent;		/* seconds */
+	unsigned int max_silent;
 	u8 instance[PMOF_WIRE_UUID_LEN];
 	u16 path_id;
 	u16 nr_queues;			/* I/O queues granted */
 	bool refused;			/* a login failed half way */
+	bool resumed;			/* has the ID of an earlier one */
 	DECLARE_BITMAP(claimed, PMOF_SRV_MAX_QUEUES + 1);
 	struct pmof_srv_queue *queues[PMOF_SRV_MAX_QUEUES + 1];
 
@@ -260,8 +277,10 @@ struct pmof_session {
 
 	refcount_t users;		/* connection requests under way */
 	struct completion idle;
-	struct delayed_work login_timeout;
+	bool heard;			/* a message has come; reset by the watch */
+	struct delayed_work watch;	/* login, keep-alive, loss */
 	struct work_struct end_work;
+	struct completion drained;	/* no queue pair, MR or PD is left */
 	struct completion gone;
 };
 
@@ -275,6 +294,12 @@ struct pmof_session_filter {
 static inline void pmof_session_stat(struct pmof_session *s, enum pmof_server_stat i, u64 n)
 {
 	pmof_stat_add(s->stats, i, n);
+}
+
+static inline void pmof_session_hear(struct pmof_session *s)
+{
+	if (!READ_ONCE(s->heard))
+		WRITE_ONCE(s->heard, true);
 }
 
 static inline bool pmof_session_ending(const struct pmof_session *s)
@@ -336,6 +361,11 @@ void pmof_port_disable(struct pmof_port *port);
 
 /* session.c */
 extern struct mutex pmof_sessions_mutex;
+extern struct list_head pmof_sessions;
+extern unsigned int pmof_nr_sessions;
+extern u64 pmof_session_serial;
+extern struct workqueue_struct *pmof_admin_wq;
+extern struct workqueue_struct *pmof_end_wq;
 int pmof_sessions_init(void);
 void pmof_sessions_exit(void);
 struct pmof_session *pmof_session_create(struct pmof_port *port, struct rdma_cm_id *cm_id,
@@ -350,15 +380,32 @@ void pmof_session_put_user(struct pmof_session *s);
 struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,
 						const struct pmof_ns *ns,
 						const struct pmof_login *l);
-void pmof_session_end(struct pmof_session *s);
-void pmof_session_bad_message(struct pmof_session *s, const char *what);
-void pmof_sessions_end(const struct pmof_session_filter *f);
+void pmof_session_free_parts(struct pmof_session *s);
 void pmof_session_free(struct pmof_session *s);
 void pmof_session_queue_admin(struct pmof_srv_req *req);
+
+/* session_end.c */
+void pmof_session_end_init(struct pmof_session *s);
+void pmof_session_queue_end(struct pmof_session *s);
+void pmof_session_lost(struct pmof_session *s);
+void pmof_session_end(struct pmof_session *s);
+void pmof_session_evict(void);
+void pmof_session_watch(struct pmof_session *s, const struct pmof_login *l);
+void pmof_session_bad_message(struct pmof_session *s, const char *what);
+void pmof_sessions_end(const struct pmof_session_filter *f, u32 kind);
+void pmof_sessions_detach(const struct pmof_session_filter *f, u32 kind, u64 arg);
+
+/* announce.c */
+int pmof_announce_init(struct pmof_srv_queue *q);
+void pmof_announce_free(struct pmof_srv_queue *q);
+void pmof_session_announce(struct pmof_session *s, u32 kind, u64 arg);
+void pmof_session_announced(struct pmof_session *s);
 
 /* login.c */
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r);
+void pmof_session_logout(struct pmof_session *s);
+void pmof_session_leave_atomics(struct pmof_session *s);
 void pmof_session_leave_ns(struct pmof_session *s);
 
 /* srv_queue.c */

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions: their table, and how they come and go.
+ * Sessions: their table, how they come, and their admin messages.
  *
  * A session belongs to the connection request that makes it until it is
- * published; from then on to the table, and its end work is the only one that
- * takes it apart.  Anybody may ask for the end, in any context, any number of
- * times (pmof_session_end).  The end work, in this order,
- *   1. unpublishes it: no queue can be added, those being added are waited for;
- *   2. moves the queue pairs to error, waits for the handlers and the flush
- *      workers to let go, drains, destroys the queue pairs;
- *   3. deregisters the MRs and frees the PD: no HCA touches the namespace now;
- *   4. destroys the cm_ids.  rdma_cm's device removal waits for them, so by
- *      then nothing of ours may be left on the device;
- *   5. lets go of the namespace and wakes who waits for that.
- * A session holds a reference on the module to the last.
+ * published; from then on to the table, and its end work (session_end.c) is the
+ * only one that takes it apart.  It holds a reference on the module to the last.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -27,9 +18,12 @@
 /* Protects the table and, in each session, what server.h says. */
 DEFINE_MUTEX(pmof_sessions_mutex);
 
-/* Walked at connection requests and logins only. */
-static LIST_HEAD(sessions);
-static unsigned int nr_sessions;	/* made, published or not */
+/* Walked at connection requests, logins and ends only. */
+LIST_HEAD(pmof_sessions);
+unsigned int pmof_nr_sessions;	/* made, published or not */
+
+/* Of the one that was published last. */
+u64 pmof_session_serial;
 
 static DEFINE_IDA(session_ida);
 
@@ -37,21 +31,21 @@ static DEFINE_IDA(session_ida);
  * Two, because a login waits on the one for the end, on the other, of a
  * session that it takes over.
  */
-static struct workqueue_struct *admin_wq;
-static struct workqueue_struct *end_wq;
+struct workqueue_struct *pmof_admin_wq;
+struct workqueue_struct *pmof_end_wq;
 
 static void admin_work(struct work_struct *work);
-static void login_timeout(struct work_struct *work);
-static void end_work(struct work_struct *work);
 
 static bool reserve_session(void)
 {
 	bool ok;
 
 	mutex_lock(&pmof_sessions_mutex);
-	ok = nr_sessions < PMOF_SRV_MAX_SESSIONS;
+	ok = pmof_nr_sessions < PMOF_SRV_MAX_SESSIONS;
 	if (ok)
-		nr_sessions++;
+		pmof_nr_sessions++;
+	else
+		pmof_session_evict();
 	mutex_unlock(&pmof_sessions_mutex);
 	return ok;
 }
@@ -59,7 +53,7 @@ static bool reserve_session(void)
 static void unreserve_session(void)
 {
 	mutex_lock(&pmof_sessions_mutex);
-	nr_sessions--;
+	pmof_nr_sessions--;
 	mutex_unlock(&pmof_sessions_mutex);
 }
 
@@ -68,7 +62,7 @@ static struct pmof_session *find_session(u64 id)
 	struct pmof_session *s;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	list_for_each_entry(s, &sessions, entry)
+	list_for_each_entry(s, &pmof_sessions, entry)
 		if (s->id == id)
 			return s;
 	return NULL;
@@ -85,8 +79,8 @@ struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,
 	struct pmof_session *o;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	list_for_each_entry(o, &sessions, entry) {
-		if (o == s || o->ns != ns || o->path_id != l->path_id ||
+	list_for_each_entry(o, &pmof_sessions, entry) {
+		if (o == s || o->superseded || o->ns != ns || o->path_id != l->path_id ||
 		    memcmp(o->instance, l->instance, sizeof(o->instance)) ||
 		    strncmp(o->client_id, s->client_id, sizeof(o->client_id)))
 			continue;
@@ -110,9 +104,7 @@ static void init_session(struct pmof_session *s, struct pmof_port *port,
 	INIT_WORK(&s->admin_work, admin_work);
 	refcount_set(&s->users, 1);
 	init_completion(&s->idle);
-	INIT_DELAYED_WORK(&s->login_timeout, login_timeout);
-	INIT_WORK(&s->end_work, end_work);
-	init_completion(&s->gone);
+	pmof_session_end_init(s);
 	device_initialize(&s->dev);
 	s->dev.class = &pmof_session_class;
 }
@@ -142,7 +134,7 @@ static int alloc_parts(struct pmof_session *s)
 	return dev_set_name(&s->dev, "session%d", s->number);
 }
 
-static void free_parts(struct pmof_session *s)
+void pmof_session_free_parts(struct pmof_session *s)
 {
 	if (!IS_ERR_OR_NULL(s->pd))
 		ib_dealloc_pd(s->pd);
@@ -177,7 +169,7 @@ struct pmof_session *pmof_session_create(struct pmof_port *port, struct rdma_cm_
 	return s;
 
 put_session:
-	free_parts(s);
+	pmof_session_free_parts(s);
 	put_device(&s->dev);
 unreserve:
 	unreserve_session();
@@ -189,19 +181,10 @@ put_module:
 /* Undoes pmof_session_create() where the session was not published. */
 void pmof_session_abandon(struct pmof_session *s)
 {
-	free_parts(s);
+	pmof_session_free_parts(s);
 	put_device(&s->dev);
 	unreserve_session();
 	module_put(THIS_MODULE);
-}
-
-/* Queues the end work once, as soon as the session is both published and ending. */
-static void start_end(struct pmof_session *s)
-{
-	if (test_bit(PMOF_SESSION_ENDING, &s->flags) &&
-	    test_bit(PMOF_SESSION_PUBLISHED, &s->flags) &&
-	    !test_and_set_bit(PMOF_SESSION_TEARDOWN, &s->flags))
-		queue_work(end_wq, &s->end_work);
 }
 
 /*
@@ -214,46 +197,15 @@ void pmof_session_publish(struct pmof_session *s)
 	do {
 		s->id = get_random_u64();
 	} while (!s->id || find_session(s->id));
-	list_add_tail(&s->entry, &sessions);
-	queue_delayed_work(admin_wq, &s->login_timeout, PMOF_SRV_LOGIN_TIMEOUT);
+	s->serial = ++pmof_session_serial;
+	list_add_tail(&s->entry, &pmof_sessions);
+	queue_delayed_work(pmof_admin_wq, &s->watch, PMOF_SRV_LOGIN_TIMEOUT);
 	test_and_set_bit(PMOF_SESSION_PUBLISHED, &s->flags);
 	/* For what arrived before: see pmof_session_queue_admin(). */
-	queue_work(admin_wq, &s->admin_work);
-	start_end(s);
+	queue_work(pmof_admin_wq, &s->admin_work);
+	if (pmof_session_ending(s))
+		pmof_session_queue_end(s);
 	mutex_unlock(&pmof_sessions_mutex);
-}
-
-/* Asks for the end of a session.  Any context; the caller's reference stays valid. */
-void pmof_session_end(struct pmof_session *s)
-{
-	if (!test_and_set_bit(PMOF_SESSION_ENDING, &s->flags))
-		start_end(s);
-}
-
-/* The peer broke the protocol. */
-void pmof_session_bad_message(struct pmof_session *s, const char *what)
-{
-	pmof_session_stat(s, PMOF_SRV_BAD_MESSAGES, 1);
-	if (!pmof_session_ending(s))
-		pr_warn_ratelimited("session%d of %s (%pISpc): %s, session ended\n", s->number,
-				    s->client_id, &s->peer, what);
-	pmof_session_end(s);
-}
-
-static void login_timeout(struct work_struct *work)
-{
-	struct pmof_session *s = container_of(to_delayed_work(work), struct pmof_session,
-					      login_timeout);
-	bool late;
-
-	mutex_lock(&pmof_sessions_mutex);
-	late = s->state == PMOF_SESSION_OPEN;
-	mutex_unlock(&pmof_sessions_mutex);
-	if (!late)
-		return;
-	pr_info_ratelimited("session%d of %s (%pISpc): no login within %d s, session ended\n",
-			    s->number, s->client_id, &s->peer, PMOF_SRV_LOGIN_TIMEOUT / HZ);
-	pmof_session_end(s);
 }
 
 /* --- admin messages ------------------------------------------------------- */
@@ -272,7 +224,7 @@ void pmof_session_queue_admin(struct pmof_srv_req *req)
 	spin_unlock_irqrestore(&s->admin_lock, flags);
 	smp_mb(); /* pairs with test_and_set_bit() in pmof_session_publish() */
 	if (test_bit(PMOF_SESSION_PUBLISHED, &s->flags) && !pmof_session_ending(s))
-		queue_work(admin_wq, &s->admin_work);
+		queue_work(pmof_admin_wq, &s->admin_work);
 }
 
 static struct pmof_srv_req *next_admin(struct pmof_session *s)
@@ -364,138 +316,14 @@ void pmof_session_put_user(struct pmof_session *s)
 		complete(&s->idle);
 }
 
-/* --- the end ---------------------------------------------------------------- */
-
-static void unpublish(struct pmof_session *s)
-{
-	mutex_lock(&pmof_sessions_mutex);
-	s->state = PMOF_SESSION_DEAD;
-	mutex_unlock(&pmof_sessions_mutex);
-	cancel_delayed_work_sync(&s->login_timeout);
-	pmof_session_put_user(s);
-	wait_for_completion(&s->idle);
-	/* From here on s->queues is ours alone. */
-}
-
-static void stop_queues(struct pmof_session *s)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(s->queues); i++)
-		if (s->queues[i])
-			pmof_srv_queue_disconnect(s->queues[i]);
-	cancel_work_sync(&s->admin_work);
-	for (i = 0; i < ARRAY_SIZE(s->queues); i++)
-		if (s->queues[i])
-			pmof_srv_queue_stop(s->queues[i]);
-	/*
-	 * Again: a completion that had passed the test for the end may have
-	 * queued it meanwhile.  There are no completions any more.
-	 */
-	cancel_work_sync(&s->admin_work);
-}
-
-static void free_queues(struct pmof_session *s)
-{
-	struct rdma_cm_id *cm_id;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(s->queues); i++) {
-		if (!s->queues[i])
-			continue;
-		cm_id = s->queues[i]->qp.cm_id;
-		/* Waits for a handler of the cm_id, which may still use the queue. */
-		rdma_destroy_id(cm_id);
-		pmof_srv_queue_free(s->queues[i]);
-		s->queues[i] = NULL;
-	}
-}
-
-static void unlist(struct pmof_session *s)
-{
-	mutex_lock(&pmof_sessions_mutex);
-	if (s->ns)
-		pmof_session_leave_ns(s);
-	list_del_init(&s->entry);
-	nr_sessions--;
-	mutex_unlock(&pmof_sessions_mutex);
-}
-
-static void end_work(struct work_struct *work)
-{
-	struct pmof_session *s = container_of(work, struct pmof_session, end_work);
-
-	unpublish(s);
-	stop_queues(s);
-	pmof_segments_free(s);
-	free_parts(s);
-	free_queues(s);
-	if (s->in_sysfs)
-		device_del(&s->dev);
-	pr_debug("session%d of %s (%pISpc): ended\n", s->number, s->client_id, &s->peer);
-	/*
-	 * First, since who waits for the end may then want to remove the module;
-	 * pmof_sessions_exit() waits for this function to return.
-	 */
-	module_put(THIS_MODULE);
-	unlist(s);
-	complete_all(&s->gone);
-	put_device(&s->dev);
-}
-
-static bool matches(const struct pmof_session *s, const struct pmof_session_filter *f)
-{
-	return (!f->ns || s->ns == f->ns) && (!f->port || s->port == f->port) &&
-	       (!f->logged_out || !s->ns);
-}
-
-static struct pmof_session *get_match(const struct pmof_session_filter *f)
-{
-	struct pmof_session *s, *found = NULL;
-
-	mutex_lock(&pmof_sessions_mutex);
-	list_for_each_entry(s, &sessions, entry) {
-		if (matches(s, f)) {
-			/* It may match only since the first pass. */
-			pmof_session_end(s);
-			get_device(&s->dev);
-			found = s;
-			break;
-		}
-	}
-	mutex_unlock(&pmof_sessions_mutex);
-	return found;
-}
-
-/*
- * Ends the sessions that match and waits until they are gone.  The caller sees
- * to it that no new one can match.
- */
-void pmof_sessions_end(const struct pmof_session_filter *f)
-{
-	struct pmof_session *s;
-
-	/* All at once, */
-	mutex_lock(&pmof_sessions_mutex);
-	list_for_each_entry(s, &sessions, entry)
-		if (matches(s, f))
-			pmof_session_end(s);
-	mutex_unlock(&pmof_sessions_mutex);
-	/* then one after the other. */
-	while ((s = get_match(f))) {
-		wait_for_completion(&s->gone);
-		put_device(&s->dev);
-	}
-}
-
 int pmof_sessions_init(void)
 {
-	admin_wq = alloc_workqueue("pmof_admin", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!admin_wq)
+	pmof_admin_wq = alloc_workqueue("pmof_admin", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!pmof_admin_wq)
 		return -ENOMEM;
-	end_wq = alloc_workqueue("pmof_end", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!end_wq) {
-		destroy_workqueue(admin_wq);
+	pmof_end_wq = alloc_workqueue("pmof_end", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!pmof_end_wq) {
+		destroy_workqueue(pmof_admin_wq);
 		return -ENOMEM;
 	}
 	return 0;
@@ -503,7 +331,7 @@ int pmof_sessions_init(void)
 
 void pmof_sessions_exit(void)
 {
-	destroy_workqueue(end_wq);
-	destroy_workqueue(admin_wq);
+	destroy_workqueue(pmof_end_wq);
+	destroy_workqueue(pmof_admin_wq);
 	ida_destroy(&session_ida);
 }

@@ -40,7 +40,7 @@ static void lost(struct pmof_srv_queue *q, const struct ib_wc *wc)
 		pr_warn_ratelimited("session%d of %s (%pISpc): queue %u: %s\n", s->number,
 				    s->client_id, &s->peer, q->id,
 				    ib_wc_status_msg(wc->status));
-	pmof_session_end(s);
+	pmof_session_lost(s);
 }
 
 /* --- requests --------------------------------------------------------------- */
@@ -61,7 +61,7 @@ void pmof_srv_queue_put(struct pmof_srv_queue *q)
 static void post_rx(struct pmof_srv_req *req)
 {
 	if (pmof_rx_post(req->rx))
-		pmof_session_end(req->queue->session);
+		pmof_session_lost(req->queue->session);
 	req->rx = NULL;
 }
 
@@ -135,6 +135,7 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		pmof_session_bad_message(q->session, "message of an unknown kind");
 		return;
 	}
+	pmof_session_hear(q->session);
 	pmof_buf_for_cpu(&rx->buf, q->qp.dev, wc->byte_len);
 	req = take_req(q, rx, wc->byte_len);
 	if (req && pmof_srv_queue_get(q))
@@ -219,7 +220,8 @@ void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *
 	if (req->rx)
 		post_rx(req);
 	/* Counted first: who has the reply sees it counted. */
-	pmof_session_stat(q->session, PMOF_SRV_REPLIES, 1);
+	if (req->opcode != PMOF_MSG_KEEPALIVE)
+		pmof_session_stat(q->session, PMOF_SRV_REPLIES, 1);
 	trace_pmof_srv_reply(q->session->number, q->id, req->reply);
 	pmof_mark_reply(req);
 	/* There are as many slots as requests, so only a dead queue pair refuses. */
@@ -229,7 +231,7 @@ void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *
 	rc = ib_post_send(q->qp.ib, chain ?: &wr, NULL);
 	spin_unlock_irqrestore(&q->lock, flags);
 	if (rc)
-		pmof_session_end(q->session);
+		pmof_session_lost(q->session);
 	pmof_srv_queue_put(q);
 }
 
@@ -310,7 +312,7 @@ static void qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		pmof_session_end(q->session);
+		pmof_session_lost(q->session);
 		break;
 	default:
 		break;
@@ -347,7 +349,7 @@ static int create_qp(struct pmof_srv_queue *q, struct rdma_cm_id *cm_id)
 	if (!q->id) {
 		cfg.rx_size = PMOF_ADMIN_MSG_SIZE;
 		cfg.nr_rx = 2 * q->depth;
-		cfg.max_send_wr = q->nr_reqs * (1 + PMOF_SRV_REG_BATCH);
+		cfg.max_send_wr = q->nr_reqs * (1 + PMOF_SRV_REG_BATCH) + 1;
 		cfg.poll_ctx = IB_POLL_WORKQUEUE;
 	}
 	return pmof_qp_create(&q->qp, cm_id, &cfg);
@@ -372,6 +374,8 @@ struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma
 	refcount_set(&q->refs, 1);
 	init_completion(&q->idle);
 	if (alloc_reqs(q, id ? PMOF_IO_REPLY_SIZE : PMOF_ADMIN_MSG_SIZE))
+		goto free;
+	if (!id && pmof_announce_init(q))
 		goto free;
 	if (create_qp(q, cm_id))
 		goto free;
@@ -411,6 +415,7 @@ void pmof_srv_queue_stop(struct pmof_srv_queue *q)
 	wait_for_completion(&q->idle);
 	pmof_qp_drain(&q->qp);
 	pmof_qp_destroy(&q->qp);
+	pmof_announce_free(q);
 	free_replies(q);
 }
 
@@ -420,6 +425,7 @@ void pmof_srv_queue_stop(struct pmof_srv_queue *q)
  */
 void pmof_srv_queue_free(struct pmof_srv_queue *q)
 {
+	pmof_announce_free(q);
 	free_replies(q);
 	kvfree(q->reqs);
 	kvfree(q->rxs);
@@ -441,7 +447,7 @@ static int queue_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 		 * The end work destroys the cm_id.  After DEVICE_REMOVAL rdma_cm
 		 * waits for that.
 		 */
-		pmof_session_end(q->session);
+		pmof_session_lost(q->session);
 		break;
 	}
 	return 0;

@@ -55,6 +55,15 @@ static ssize_t queues_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(queues);
 
+/* Its client may come back to it. */
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	bool detached = READ_ONCE(to_session(dev)->state) == PMOF_SESSION_DETACHED;
+
+	return sysfs_emit(buf, "%s\n", detached ? "detached" : "live");
+}
+static DEVICE_ATTR_RO(state);
+
 static struct attribute *session_attrs[] = {
 	&dev_attr_client_id.attr,
 	&dev_attr_namespace.attr,
@@ -62,6 +71,7 @@ static struct attribute *session_attrs[] = {
 	&dev_attr_peer.attr,
 	&dev_attr_placement.attr,
 	&dev_attr_queues.attr,
+	&dev_attr_state.attr,
 	NULL,
 };
 

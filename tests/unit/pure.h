@@ -29,6 +29,7 @@ typedef int64_t s64;
 
 #define U8_MAX		UINT8_MAX
 #define U16_MAX		UINT16_MAX
+#define S32_MAX		INT32_MAX
 #define U32_MAX		UINT32_MAX
 #define U64_MAX		UINT64_MAX
 
@@ -97,6 +98,20 @@ static inline int kstrtou16(const char *s, unsigned int base, u16 *res)
 	if (v > U16_MAX)
 		return -ERANGE;
 	*res = v;
+	return 0;
+}
+
+static inline int kstrtos32(const char *s, unsigned int base, s32 *res)
+{
+	bool minus = *s == '-';
+	u64 v;
+	int rc = minus && s[1] == '+' ? -EINVAL : kstrtoull(s + minus, base, &v);
+
+	if (rc)
+		return rc;
+	if (v > (u64)S32_MAX + minus)
+		return -ERANGE;
+	*res = minus ? -(s64)v : (s64)v;
 	return 0;
 }
 

@@ -217,6 +217,8 @@ static const struct refusal connection_refusals[] = {
 	{ CONN ",\"cache\":\"write\"}", "cache is not" },
 	{ CONN ",\"block\":false,\"cache\":\"writeback\"}", "the block device's" },
 	{ CONN ",\"block\":false,\"poll_queues\":1}", "the block device's" },
+	{ CONN ",\"reconnect_delay\":0}", "reconnect_delay is not" },
+	{ CONN ",\"fail_io_timeout\":-2}", "fail_io_timeout is not" },
 	{ CONN ",\"queues\":100,\"poll_queues\":29}", "together" },
 };
 
@@ -235,7 +237,8 @@ TEST(connection_files)
 	EXPECT_EQ(NULL, refused(config_read_connection, CONN "}"));
 	EXPECT_EQ(NULL, refused(config_read_connection, CONN ",\"port\":7,\"id\":\"c\",\"queues\":2,"
 				"\"depth\":64,\"persist\":\"assist\",\"read_only\":true,"
-				"\"cache\":\"writeback\",\"block_size\":4096,\"poll_queues\":1}"));
+				"\"cache\":\"writeback\",\"block_size\":4096,\"poll_queues\":1,"
+				"\"keep_alive_tmo\":0,\"fail_io_timeout\":-1}"));
 }
 
 TEST(values)

@@ -41,7 +41,31 @@ TEST(defaults)
 	EXPECT_EQ(512, opt.block_size);
 	EXPECT_FALSE(opt.writeback);
 	EXPECT_EQ(0, opt.poll_queues);
+	EXPECT_EQ(5, opt.keep_alive_tmo);
+	EXPECT_EQ(10, opt.reconnect_delay);
+	EXPECT_EQ(30, opt.fail_io_timeout);
+	EXPECT_EQ(600, opt.device_loss_timeout);
 }
+
+TEST(time_limits)
+{
+	ASSERT_EQ(0, parse_more("keep_alive_tmo=0,reconnect_delay=1,fail_io_timeout=-1,device_loss_timeout=0"));
+	EXPECT_EQ(0, opt.keep_alive_tmo);
+	EXPECT_EQ(1, opt.reconnect_delay);
+	EXPECT_EQ(-1, opt.fail_io_timeout);
+	EXPECT_EQ(0, opt.device_loss_timeout);
+	ASSERT_EQ(0, parse_more("keep_alive_tmo=3600,reconnect_delay=3600,fail_io_timeout=86400,device_loss_timeout=-1"));
+	EXPECT_EQ(86400, opt.fail_io_timeout);
+	EXPECT_EQ(-1, opt.device_loss_timeout);
+	EXPECT_EQ(-EINVAL, parse_more("keep_alive_tmo=3601"));
+	EXPECT_EQ(-EINVAL, parse_more("reconnect_delay=0"));
+	EXPECT_EQ(-EINVAL, parse_more("fail_io_timeout=-2"));
+	EXPECT_EQ(-EINVAL, parse_more("fail_io_timeout=86401"));
+	EXPECT_EQ(-EINVAL, parse_more("device_loss_timeout=-86400"));
+	EXPECT_EQ(-EINVAL, parse_more("device_loss_timeout="));
+	EXPECT_EQ(-EINVAL, parse_more("device_loss_timeout=1s"));
+}
+
 
 TEST(block_options)
 {

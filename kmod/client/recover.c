@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a connection does when it is lost: how its state changes, who waits for
+ * it and how long, and the attempts to get it back.
+ *
+ * LIVE: requests are posted.  RECOVERING: @refuse tells whether requests wait
+ * or fail at once.  One work item, @recover, takes the old connection apart,
+ * tries to make a new one, and gives the device up; it runs as often as
+ * it is asked to, and never twice at a time.
+ */
+#define pr_fmt(fmt) "pmof-client: " fmt
+
+#include <linux/sched/mm.h>
+
+#include "blk.h"
+#include "client.h"
+#include "trace.h"
+
+#define to_recovery(_work, _member) \
+	container_of(to_delayed_work(_work), struct pmof_conn, _member)
+
+static void set_state(struct pmof_conn *conn, enum pmof_state to)
+{
+	lockdep_assert_held(&conn->state_lock);
+	trace_pmof_state(conn->instance, conn->state, to);
+	conn->state = to;
+}
+
+/* The recovery work does the rest. */
+static void set_dead(struct pmof_conn *conn)
+{
+	set_state(conn, PMOF_DEAD);
+	conn->refuse = conn->removed ? -ENODEV : -EIO;
+	mod_delayed_work(pmof_wq, &conn->recover, 0);
+}
+
+static void arm(struct delayed_work *timer, s32 seconds, unsigned long since)
+{
+	unsigned long at = since + seconds * HZ;
+
+	if (seconds < 0)
+		cancel_delayed_work(timer);
+	else
+		mod_delayed_work(pmof_wq, timer,
+				 time_after(at, jiffies) ? at - jiffies : 0);
+}
+
+static void set_recovering(struct pmof_conn *conn)
+{
+	set_state(conn, PMOF_RECOVERING);
+	conn->lost_at = jiffies;
+	conn->attempt = 0;
+	conn->refuse = conn->reason;
+	if (!conn->opt.fail_io_timeout && !conn->refuse)
+		conn->refuse = -EIO;
+	arm(&conn->fail_io, conn->opt.fail_io_timeout, conn->lost_at);
+	arm(&conn->loss, conn->opt.device_loss_timeout, conn->lost_at);
+	mod_delayed_work(pmof_wq, &conn->recover, 0);
+}
+
+/*
+ * A queue broke, the server went, or an operation timed out.  Any context.
+ * While CONNECTING, and while an attempt to reconnect is under way, its thread
+ * sees @lost and takes apart what it was making.
+ */
+void pmof_conn_lost(struct pmof_conn *conn)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->state_lock, flags);
+	conn->lost = true;
+	if (conn->state == PMOF_LIVE || conn->state == PMOF_RECOVERING) {
+		if (conn->removed || !conn->opt.device_loss_timeout)
+			set_dead(conn);
+		else if (conn->state == PMOF_LIVE)
+			set_recovering(conn);
+	}
+	spin_unlock_irqrestore(&conn->state_lock, flags);
+}
+
+/* The administrator wants it gone: a connection that is lost is not waited for. */
+void pmof_conn_give_up(struct pmof_conn *conn)
+{
+	spin_lock_irq(&conn->state_lock);
+	if (conn->state == PMOF_RECOVERING)
+		set_dead(conn);
+	spin_unlock_irq(&conn->state_lock);
+}
+
+static int reason_errno(u32 kind)
+{
+	switch (kind) {
+	case PMOF_ANNOUNCE_NAMESPACE_GONE:
+		return -ENODEV;
+	case PMOF_ANNOUNCE_RIGHTS_CHANGED:
+		return -EACCES;
+	default:
+		return 0;
+	}
+}
+
+static const char *reason_text(u32 kind)
+{
+	switch (kind) {
+	case PMOF_ANNOUNCE_NAMESPACE_GONE:
+		return ": the server no longer exports it";
+	case PMOF_ANNOUNCE_RIGHTS_CHANGED:
+		return ": the rights have changed";
+	case PMOF_ANNOUNCE_SEGMENTS_CHANGED:
+		return ": the segments have changed";
+	case PMOF_ANNOUNCE_SHUTDOWN:
+		return ": the server shuts down";
+	default:
+		return "";
+	}
+}
+
+/* The server says why it is about to end the connection.  Any context. */
+void pmof_conn_announced(struct pmof_conn *conn, u32 kind)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->state_lock, flags);
+	conn->announced = kind;
+	conn->reason = reason_errno(kind);
+	if (conn->state == PMOF_RECOVERING && conn->reason)
+		conn->refuse = conn->reason;
+	spin_unlock_irqrestore(&conn->state_lock, flags);
+	pmof_conn_lost(conn);
+}
+
+/* An attempt to reconnect was refused for lack of rights. */
+static void refuse_access(struct pmof_conn *conn)
+{
+	spin_lock_irq(&conn->state_lock);
+	conn->reason = -EACCES;
+	if (conn->state == PMOF_RECOVERING)
+		conn->refuse = -EACCES;
+	spin_unlock_irq(&conn->state_lock);
+}
+
+/* --- who waits ---------------------------------------------------------------- */
+
+static bool decided(const struct pmof_conn *conn)
+{
+	return READ_ONCE(conn->state) == PMOF_LIVE || READ_ONCE(conn->refuse);
+}
+
+/**
+ * pmof_conn_wait - wait until requests can be posted, or fail
+ * @conn: connection
+ * @killable: a fatal signal ends the wait
+ *
+ * For fail_io_timeout at most.  Return: 0; what the request is to fail with; -EINTR.
+ */
+int pmof_conn_wait(struct pmof_conn *conn, bool killable)
+{
+	if (!killable)
+		wait_event_idle(conn->live_wait, decided(conn));
+	else if (wait_event_killable(conn->live_wait, decided(conn)))
+		return -EINTR;
+	return READ_ONCE(conn->refuse);
+}
+
+/**
+ * pmof_conn_park - the same for who cannot sleep
+ * @conn: connection
+ * @p: its work is queued when pmof_conn_wait() would return.  Any context
+ */
+void pmof_conn_park(struct pmof_conn *conn, struct pmof_parked *p)
+{
+	unsigned long flags;
+	bool park;
+
+	spin_lock_irqsave(&conn->state_lock, flags);
+	park = !decided(conn);
+	if (park)
+		list_add_tail(&p->entry, &conn->parked);
+	spin_unlock_irqrestore(&conn->state_lock, flags);
+	if (!park)
+		queue_work(pmof_async_wq, &p->work);
+}
+
+/* It is decided: everybody goes on.  Behind the change of the state or of @refuse. */
+static void release_waiters(struct pmof_conn *conn)
+{
+	struct pmof_parked *p, *next;
+	LIST_HEAD(parked);
+
+	wake_up_all(&conn->live_wait);
+	spin_lock_irq(&conn->state_lock);
+	if (decided(conn))
+		list_splice_init(&conn->parked, &parked);
+	spin_unlock_irq(&conn->state_lock);
+	list_for_each_entry_safe(p, next, &parked, entry)
+		queue_work(pmof_async_wq, &p->work);
+	if (decided(conn))
+		pmof_blk_resume(conn);
+}
+
+static void fail_io_work(struct work_struct *work)
+{
+	struct pmof_conn *conn = to_recovery(work, fail_io);
+	bool fail;
+
+	spin_lock_irq(&conn->state_lock);
+	fail = conn->state == PMOF_RECOVERING && !conn->refuse;
+	if (fail)
+		conn->refuse = -EIO;
+	spin_unlock_irq(&conn->state_lock);
+	if (!fail)
+		return;
+	dev_warn(&conn->dev, "no connection for %d s, requests fail from now on\n",
+		 conn->opt.fail_io_timeout);
+	release_waiters(conn);
+}
+
+static void loss_work(struct work_struct *work)
+{
+	struct pmof_conn *conn = to_recovery(work, loss);
+
+	spin_lock_irq(&conn->state_lock);
+	if (conn->state == PMOF_RECOVERING)
+		set_dead(conn);
+	spin_unlock_irq(&conn->state_lock);
+}
+
+/* The administrator has changed a time limit: it holds for a recovery under way, too. */
+void pmof_conn_timeouts(struct pmof_conn *conn, const s32 *fail_io, const s32 *loss)
+{
+	spin_lock_irq(&conn->state_lock);
+	if (fail_io)
+		conn->opt.fail_io_timeout = *fail_io;
+	if (loss)
+		conn->opt.device_loss_timeout = *loss;
+	if (conn->state == PMOF_RECOVERING) {
+		arm(&conn->fail_io, conn->opt.fail_io_timeout, conn->lost_at);
+		arm(&conn->loss, conn->opt.device_loss_timeout, conn->lost_at);
+	}
+	spin_unlock_irq(&conn->state_lock);
+}
+
+/* --- the work ------------------------------------------------------------------- */
+
+/**
+ * pmof_conn_go_live - requests may be posted from now on
+ * @conn: attached
+ *
+ * Return: false if it was lost meanwhile, or is not wanted any more: then
+ * pmof_conn_detach() must follow.
+ */
+bool pmof_conn_go_live(struct pmof_conn *conn)
+{
+	bool ok;
+
+	reinit_completion(&conn->io_drained);
+	percpu_ref_reinit(&conn->io_ref);
+	conn->io_open = true;
+	spin_lock_irq(&conn->state_lock);
+	ok = pmof_state_legal(conn->state, PMOF_LIVE) && !conn->lost && !conn->removed;
+	if (ok) {
+		set_state(conn, PMOF_LIVE);
+		conn->refuse = 0;
+		conn->reason = 0;
+		conn->announced = 0;
+		pmof_keep_alive_start(conn);
+	}
+	spin_unlock_irq(&conn->state_lock);
+	return ok;
+}
+
+/* False: there is nothing to be recovered. */
+static bool begin_attempt(struct pmof_conn *conn)
+{
+	bool ok;
+
+	spin_lock_irq(&conn->state_lock);
+	ok = conn->state == PMOF_RECOVERING;
+	if (ok)
+		conn->lost = false;
+	spin_unlock_irq(&conn->state_lock);
+	return ok;
+}
+
+static void recovered(struct pmof_conn *conn)
+{
+	cancel_delayed_work(&conn->fail_io);
+	cancel_delayed_work(&conn->loss);
+	conn->reconnects++;
+	dev_info(&conn->dev, "reconnected to %s after %lu s, attempt %u%s%s\n", conn->opt.name,
+		 (jiffies - conn->lost_at) / HZ, conn->attempt,
+		 conn->login.flags & PMOF_LOGIN_R_RESUMED ? ", session resumed" : ", new session",
+		 conn->restarted ? ", the server has restarted" : "");
+}
+
+/* What a new connection cannot make good ends the device. */
+static void give_up(struct pmof_conn *conn, const char *why)
+{
+	dev_err(&conn->dev, "cannot go on with %s: %s\n", conn->opt.name, why);
+	spin_lock_irq(&conn->state_lock);
+	if (conn->state == PMOF_RECOVERING)
+		set_dead(conn);
+	spin_unlock_irq(&conn->state_lock);
+}
+
+static void attempt(struct pmof_conn *conn)
+{
+	const char *why = NULL;
+	unsigned int delay;
+	int rc;
+
+	if (!begin_attempt(conn))
+		return;
+	conn->attempt++;
+	rc = pmof_conn_attach(conn, &why);
+	if (!rc && pmof_conn_go_live(conn)) {
+		recovered(conn);
+		return;
+	}
+	pmof_conn_detach(conn);
+	if (why) {
+		give_up(conn, why);
+		return;
+	}
+	if (rc == -EACCES)
+		refuse_access(conn);
+	delay = pmof_backoff(conn->attempt, READ_ONCE(conn->opt.reconnect_delay));
+	dev_info(&conn->dev, "reconnect attempt %u to %s failed (%d), next in %u s\n",
+		 conn->attempt, conn->opt.name, rc ?: -ECONNRESET, delay);
+	/* If it is dead by now it is queued already. */
+	queue_delayed_work(pmof_wq, &conn->recover, delay * HZ);
+}
+
+static void say_lost(struct pmof_conn *conn)
+{
+	if (READ_ONCE(conn->removed))
+		return;
+	dev_warn(&conn->dev, "connection to %s lost%s, %s\n", conn->opt.name,
+		 reason_text(READ_ONCE(conn->announced)),
+		 READ_ONCE(conn->state) == PMOF_DEAD ? "device is dead" : "reconnecting");
+}
+
+/* Once. */
+static void bury(struct pmof_conn *conn)
+{
+	if (completion_done(&conn->ended))
+		return;
+	cancel_delayed_work_sync(&conn->fail_io);
+	cancel_delayed_work_sync(&conn->loss);
+	if (conn->attempt && !READ_ONCE(conn->removed))
+		dev_warn(&conn->dev, "connection to %s not recovered, device is dead\n",
+			 conn->opt.name);
+	pmof_blk_lost(conn);
+	complete_all(&conn->ended);
+}
+
+static void recover_work(struct work_struct *work)
+{
+	struct pmof_conn *conn = to_recovery(work, recover);
+	unsigned int noio;
+
+	/* Memory must not be freed by writing to the block device, which waits for us. */
+	noio = memalloc_noio_save();
+	if (conn->attached && READ_ONCE(conn->state) != PMOF_LIVE) {
+		say_lost(conn);
+		pmof_blk_pause(conn);
+		pmof_conn_detach(conn);
+	}
+	if (READ_ONCE(conn->refuse))
+		release_waiters(conn);
+	attempt(conn);
+	memalloc_noio_restore(noio);
+	release_waiters(conn);
+	if (READ_ONCE(conn->state) == PMOF_DEAD)
+		bury(conn);
+}
+
+void pmof_recover_init(struct pmof_conn *conn)
+{
+	spin_lock_init(&conn->state_lock);
+	init_waitqueue_head(&conn->live_wait);
+	INIT_LIST_HEAD(&conn->parked);
+	init_completion(&conn->ended);
+	INIT_DELAYED_WORK(&conn->recover, recover_work);
+	INIT_DELAYED_WORK(&conn->fail_io, fail_io_work);
+	INIT_DELAYED_WORK(&conn->loss, loss_work);
+}

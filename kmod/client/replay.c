@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations whose connection was lost before they were through: the one place
+ * where that becomes another try or an error.
+ *
+ * All slots of the operation have ended, and no queue pair that had them is
+ * left, at either end: the server answers a login when the client's earlier
+ * queue pairs are drained.  So nothing of it can take effect any more, and it is
+ * begun again as a whole, as if it came only now.
+ */
+#include "client.h"
+#include "trace.h"
+
+/* What the session may do, which another connection may have changed.  Return: 0 or -errno. */
+int pmof_req_allowed(const struct pmof_conn *conn, const struct pmof_req *req)
+{
+	if (pmof_req_writes(req) && (conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
+		return -EROFS;
+	if (pmof_req_is_atomic(req) && !(conn->login.features & PMOF_FEAT_ATOMICS))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* What was posted of it may have happened: may it happen a second time? */
+static bool replayable(const struct pmof_req *req)
+{
+	if (!req->sent)
+		return true;
+	return !pmof_req_is_atomic(req) && !(req->flags & PMOF_F_NOREPLAY);
+}
+
+/*
+ * A commit may have happened, and then the object is not prepared any more: ask.
+ * With PF set its data are durable [C2]; REVALIDATE makes PF so, and sets VF [C9].
+ * Return: 0: it has been committed; -EAGAIN: it has not; -ESTALE; -PMOF_LOST; another
+ * errno.
+ */
+static int commit_look(struct pmof_conn *conn, const struct pmof_req *req)
+{
+	struct pmof_req look = {
+		.opcode		= PMOF_OP_REVALIDATE,
+		.offset		= req->offset,
+		.length		= req->length,
+	};
+	int rc, finished;
+
+	pmof_req_begin(&look, req->q);
+	rc = pmof_req_issue(&look);
+	finished = pmof_req_finish(&look);
+	rc = rc ?: finished;
+	if (!rc && look.old != req->operand)
+		rc = -ESTALE;
+	return rc;
+}
+
+/*
+ * An operation of a SUBMIT that was posted, and lost together with one before
+ * it, is due again.  Return: -EAGAIN: issue it; 0: it has succeeded; its error.
+ */
+int pmof_req_reissue(struct pmof_conn *conn, const struct pmof_req *req)
+{
+	if (!replayable(req))
+		return READ_ONCE(conn->removed) ? -ENODEV : -EIO;
+	if ((req->flags & PMOF_F_COMMIT) && req->sent)
+		return commit_look(conn, req);
+	return pmof_req_allowed(conn, req) ?: -EAGAIN;
+}
+
+static int wait_and_look(struct pmof_conn *conn, const struct pmof_req *req)
+{
+	int rc;
+
+	do {
+		rc = pmof_conn_wait(conn, !req->unkillable);
+		if (rc)
+			return rc;
+		rc = -EAGAIN;
+		if ((req->flags & PMOF_F_COMMIT) && req->sent)
+			rc = commit_look(conn, req);
+	} while (rc == -PMOF_LOST);
+	return rc;
+}
+
+/**
+ * pmof_req_again - an operation has ended with -PMOF_LOST
+ * @conn: connection
+ * @req: finished
+ *
+ * Waits for another connection, with req->nowait only if there is no error
+ * now.  Return: -EAGAIN: begin it again; 0: it has succeeded after all; what it is to
+ * fail with.
+ */
+int pmof_req_again(struct pmof_conn *conn, struct pmof_req *req)
+{
+	int rc;
+
+	if (!replayable(req))
+		return READ_ONCE(conn->removed) ? -ENODEV : -EIO;
+	if (req->nowait)
+		return pmof_conn_check(conn) ?: -EAGAIN;
+	rc = wait_and_look(conn, req);
+	if (rc != -EAGAIN)
+		return rc;
+	rc = pmof_req_allowed(conn, req);
+	/* What it covers may be gone, and it cannot tell. */
+	if (!rc && req->opcode == PMOF_OP_PERSIST && req->epoch != READ_ONCE(conn->epoch)) {
+		/* The file is told now, and not a second time. */
+		rc = req->file ? file_check_and_advance_wb_err(req->file) : 0;
+		rc = rc ?: -EIO;
+	}
+	if (rc)
+		return rc;
+	if (req->sent)
+		pmof_stat_inc(conn->stats, PMOF_STAT_REPLAYS);
+	trace_pmof_replay(conn->instance, req->opcode, req->offset, req->length);
+	return -EAGAIN;
+}

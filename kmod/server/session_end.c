@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How sessions end, and what is kept of one that has lost its connection.
+ *
+ * Anybody may ask for the end, in any context, any number of times:
+ * pmof_session_lost() when the connection broke, pmof_session_end() for good.
+ * The end work, in this order,
+ *   1. unpublishes it: no queue can be added, those being added are waited for;
+ *   2. moves the queue pairs to error, waits for the handlers and the flush
+ *      workers to let go, drains, destroys the queue pairs;
+ *   3. deregisters the MRs and frees the PD: no HCA touches the namespace now;
+ *   4. destroys the cm_ids.  rdma_cm's device removal waits for them, so by
+ *      then nothing of ours may be left on the device: the session is drained;
+ *   5. keeps it, detached, for its loss timeout, if its client may resume it;
+ *   6. or else lets go of the namespace and wakes who waits for that.
+ * A detached session is what a login of the same (client, instance, path) takes
+ * the ID from.  Asked for its end, the work runs a second time, from 6 on.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+
+#include "server.h"
+
+/*
+ * The work has a reference of its own, since it may run once more for somebody
+ * who asked while it was ending the session.  The caller has one, or the table.
+ */
+void pmof_session_queue_end(struct pmof_session *s)
+{
+	get_device(&s->dev);
+	if (!queue_work(pmof_end_wq, &s->end_work))
+		put_device(&s->dev);
+}
+
+/* Pairs with pmof_session_publish(), which looks for the one after setting the other. */
+static void start_end(struct pmof_session *s)
+{
+	if (test_bit(PMOF_SESSION_PUBLISHED, &s->flags))
+		pmof_session_queue_end(s);
+}
+
+/* The connection is lost: the session may be resumed.  Any context. */
+void pmof_session_lost(struct pmof_session *s)
+{
+	if (!test_and_set_bit(PMOF_SESSION_ENDING, &s->flags))
+		start_end(s);
+}
+
+/* Asks for the end of a session.  Any context; the caller's reference stays valid. */
+void pmof_session_end(struct pmof_session *s)
+{
+	if (test_and_set_bit(PMOF_SESSION_FINAL, &s->flags))
+		return;
+	set_bit(PMOF_SESSION_ENDING, &s->flags);
+	smp_mb__after_atomic(); /* pairs with test_and_set_bit() in pmof_session_publish() */
+	start_end(s);
+}
+
+/* The peer broke the protocol. */
+void pmof_session_bad_message(struct pmof_session *s, const char *what)
+{
+	pmof_session_stat(s, PMOF_SRV_BAD_MESSAGES, 1);
+	if (!pmof_session_ending(s))
+		pr_warn_ratelimited("session%d of %s (%pISpc): %s, session ended\n", s->number,
+				    s->client_id, &s->peer, what);
+	pmof_session_end(s);
+}
+
+/* The limit on sessions is reached: the one that has been detached longest makes room. */
+void pmof_session_evict(void)
+{
+	struct pmof_session *s;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	list_for_each_entry(s, &pmof_sessions, entry) {
+		if (s->state == PMOF_SESSION_DETACHED && !s->superseded) {
+			pmof_session_end(s);
+			return;
+		}
+	}
+}
+
+/* --- time ------------------------------------------------------------------- */
+
+/*
+ * Once a second.  Ticks are counted, not a clock read: of the time that this
+ * machine has stood still itself only one tick is held against the client.
+ */
+static void watch_keep_alive(struct pmof_session *s)
+{
+	if (xchg(&s->heard, false))
+		s->silent = 0;
+	else
+		s->silent++;
+	if (s->silent <= s->max_silent) {
+		queue_delayed_work(pmof_admin_wq, &s->watch, HZ);
+		return;
+	}
+	pr_info_ratelimited("session%d of %s (%pISpc): no message for %u s, connection given up\n",
+			    s->number, s->client_id, &s->peer, s->silent);
+	pmof_session_lost(s);
+}
+
+/* What there is to wait for depends on the state. */
+static void watch_work(struct work_struct *work)
+{
+	struct pmof_session *s = container_of(to_delayed_work(work), struct pmof_session, watch);
+
+	mutex_lock(&pmof_sessions_mutex);
+	switch (s->state) {
+	case PMOF_SESSION_OPEN:
+		pr_info_ratelimited("session%d of %s (%pISpc): no login within %d s, session ended\n",
+				    s->number, s->client_id, &s->peer,
+				    PMOF_SRV_LOGIN_TIMEOUT / HZ);
+		pmof_session_end(s);
+		break;
+	case PMOF_SESSION_LIVE:
+		watch_keep_alive(s);
+		break;
+	case PMOF_SESSION_DETACHED:
+		pr_info_ratelimited("session%d of %s (%pISpc): not resumed within %u s, session ended\n",
+				    s->number, s->client_id, &s->peer, s->loss_timeout);
+		pmof_session_end(s);
+		break;
+	default:
+		break;
+	}
+	mutex_unlock(&pmof_sessions_mutex);
+}
+
+/* The login is through: from now on the client has to be heard, if it has promised that. */
+void pmof_session_watch(struct pmof_session *s, const struct pmof_login *l)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	s->loss_timeout = min_t(u32, l->loss_timeout, PMOF_SRV_MAX_LOSS_TIMEOUT);
+	s->max_silent = DIV_ROUND_UP_ULL(l->keep_alive_ms, MSEC_PER_SEC) + PMOF_SRV_GRACE;
+	if (l->keep_alive_ms)
+		mod_delayed_work(pmof_admin_wq, &s->watch, HZ);
+	else
+		cancel_delayed_work(&s->watch);
+}
+
+/* --- the end ---------------------------------------------------------------- */
+
+static void unpublish(struct pmof_session *s)
+{
+	mutex_lock(&pmof_sessions_mutex);
+	s->resumable = s->state == PMOF_SESSION_LIVE && s->loss_timeout;
+	s->state = PMOF_SESSION_DEAD;
+	mutex_unlock(&pmof_sessions_mutex);
+	/* Nobody sets it going again: that is done in other states only. */
+	cancel_delayed_work_sync(&s->watch);
+	pmof_session_put_user(s);
+	wait_for_completion(&s->idle);
+	/* From here on s->queues is ours alone. */
+}
+
+static void stop_queues(struct pmof_session *s)
+{
+	int i;
+
+	for (i = 1; i < ARRAY_SIZE(s->queues); i++)
+		if (s->queues[i])
+			pmof_srv_queue_disconnect(s->queues[i]);
+	/* The I/O is over; the reason is still to get through. */
+	pmof_session_announced(s);
+	if (s->queues[0])
+		pmof_srv_queue_disconnect(s->queues[0]);
+	cancel_work_sync(&s->admin_work);
+	for (i = 0; i < ARRAY_SIZE(s->queues); i++)
+		if (s->queues[i])
+			pmof_srv_queue_stop(s->queues[i]);
+	/*
+	 * Again: a completion that had passed the test for the end may have
+	 * queued it meanwhile.  There are no completions any more.
+	 */
+	cancel_work_sync(&s->admin_work);
+}
+
+static void free_queues(struct pmof_session *s)
+{
+	struct rdma_cm_id *cm_id;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(s->queues); i++) {
+		if (!s->queues[i])
+			continue;
+		cm_id = s->queues[i]->qp.cm_id;
+		/* Waits for a handler of the cm_id, which may still use the queue. */
+		rdma_destroy_id(cm_id);
+		pmof_srv_queue_free(s->queues[i]);
+		s->queues[i] = NULL;
+		if (i)
+			pmof_session_stat(s, PMOF_SRV_QUEUES, -1ULL);
+	}
+}
+
+static void drain(struct pmof_session *s)
+{
+	unpublish(s);
+	stop_queues(s);
+	pmof_segments_free(s);
+	pmof_session_free_parts(s);
+	free_queues(s);
+}
+
+/* Whether it stays, for its client to resume. */
+static bool detach(struct pmof_session *s)
+{
+	bool stays;
+
+	mutex_lock(&pmof_sessions_mutex);
+	/* The device may go, and another session may have its atomics. */
+	if (s->ns)
+		pmof_session_leave_atomics(s);
+	stays = s->resumable && !test_bit(PMOF_SESSION_FINAL, &s->flags);
+	if (stays) {
+		s->state = PMOF_SESSION_DETACHED;
+		queue_delayed_work(pmof_admin_wq, &s->watch, s->loss_timeout * HZ);
+	} else {
+		s->state = PMOF_SESSION_DEAD;
+	}
+	mutex_unlock(&pmof_sessions_mutex);
+	/* [V1] No queue pair of it is left: what a login of the same client waits for. */
+	complete_all(&s->drained);
+	return stays;
+}
+
+static void unlist(struct pmof_session *s)
+{
+	mutex_lock(&pmof_sessions_mutex);
+	if (s->ns)
+		pmof_session_leave_ns(s);
+	list_del_init(&s->entry);
+	pmof_nr_sessions--;
+	mutex_unlock(&pmof_sessions_mutex);
+}
+
+static void finish(struct pmof_session *s)
+{
+	cancel_delayed_work_sync(&s->watch);
+	if (s->in_sysfs)
+		device_del(&s->dev);
+	pr_debug("session%d of %s (%pISpc): ended\n", s->number, s->client_id, &s->peer);
+	/*
+	 * First, since who waits for the end may then want to remove the module;
+	 * pmof_sessions_exit() waits for this function to return.
+	 */
+	module_put(THIS_MODULE);
+	unlist(s);
+	complete_all(&s->gone);
+	put_device(&s->dev);
+}
+
+static void end_work(struct work_struct *work)
+{
+	struct pmof_session *s = container_of(work, struct pmof_session, end_work);
+
+	if (!test_and_set_bit(PMOF_SESSION_STOPPED, &s->flags))
+		drain(s);
+	if (!test_bit(PMOF_SESSION_GONE, &s->flags) && !detach(s)) {
+		set_bit(PMOF_SESSION_GONE, &s->flags);
+		finish(s);
+	}
+	put_device(&s->dev);
+}
+
+void pmof_session_end_init(struct pmof_session *s)
+{
+	INIT_DELAYED_WORK(&s->watch, watch_work);
+	INIT_WORK(&s->end_work, end_work);
+	init_completion(&s->drained);
+	init_completion(&s->gone);
+}
+
+/* --- many --------------------------------------------------------------------- */
+
+static bool matches(const struct pmof_session *s, const struct pmof_session_filter *f)
+{
+	return (!f->ns || s->ns == f->ns) && (!f->port || s->port == f->port) &&
+	       (!f->logged_out || !s->ns);
+}
+
+static struct pmof_session *get_match(const struct pmof_session_filter *f)
+{
+	struct pmof_session *s, *found = NULL;
+
+	mutex_lock(&pmof_sessions_mutex);
+	list_for_each_entry(s, &pmof_sessions, entry) {
+		if (matches(s, f)) {
+			/* It may match only since the first pass. */
+			pmof_session_end(s);
+			get_device(&s->dev);
+			found = s;
+			break;
+		}
+	}
+	mutex_unlock(&pmof_sessions_mutex);
+	return found;
+}
+
+/**
+ * pmof_sessions_end - end the sessions that match, for good
+ * @f: which; the caller sees to it that no new one can match
+ * @kind: what they are told before, enum pmof_announce; 0: nothing
+ *
+ * Returns when they are gone.
+ */
+void pmof_sessions_end(const struct pmof_session_filter *f, u32 kind)
+{
+	struct pmof_session *s;
+
+	/* All at once, */
+	mutex_lock(&pmof_sessions_mutex);
+	list_for_each_entry(s, &pmof_sessions, entry) {
+		if (!matches(s, f))
+			continue;
+		if (kind)
+			pmof_session_announce(s, kind, 0);
+		pmof_session_end(s);
+	}
+	mutex_unlock(&pmof_sessions_mutex);
+	/* then one after the other. */
+	while ((s = get_match(f))) {
+		wait_for_completion(&s->gone);
+		put_device(&s->dev);
+	}
+}
+
+/* One of those that match, were there at @last and have queue pairs; all are asked. */
+static struct pmof_session *get_undrained(const struct pmof_session_filter *f, u64 last)
+{
+	struct pmof_session *s, *found = NULL;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	list_for_each_entry(s, &pmof_sessions, entry) {
+		if (s->serial > last || !matches(s, f) || completion_done(&s->drained))
+			continue;
+		pmof_session_lost(s);
+		if (!found) {
+			get_device(&s->dev);
+			found = s;
+		}
+	}
+	return found;
+}
+
+/**
+ * pmof_sessions_detach - take the queue pairs and MRs of the sessions that match
+ * @f: which
+ * @kind: what they are told before, enum pmof_announce
+ * @arg: with it
+ *
+ * Their clients may resume them, at once.  Returns when all that the sessions of
+ * the moment of the call had on their devices is gone; new ones may be there by then.
+ */
+void pmof_sessions_detach(const struct pmof_session_filter *f, u32 kind, u64 arg)
+{
+	struct pmof_session *s;
+	u64 last;
+
+	mutex_lock(&pmof_sessions_mutex);
+	last = pmof_session_serial;
+	list_for_each_entry(s, &pmof_sessions, entry)
+		if (matches(s, f))
+			pmof_session_announce(s, kind, arg);
+	while ((s = get_undrained(f, last))) {
+		mutex_unlock(&pmof_sessions_mutex);
+		wait_for_completion(&s->drained);
+		put_device(&s->dev);
+		mutex_lock(&pmof_sessions_mutex);
+	}
+	mutex_unlock(&pmof_sessions_mutex);
+}
