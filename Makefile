@@ -58,7 +58,7 @@ install: install-modules install-user ## install all of it; DESTDIR=, PREFIX=, K
 install-modules: modules ## install the modules under updates/
 	$(Q)scripts/build-modules --install "$(KDIR)" "$(abspath $(BUILD))" "$(DESTDIR)"
 
-install-user: user install-lib install-tools ## install libraries, header, command, man pages, udev rules
+install-user: user install-lib install-tools ## install libraries, header, command, man pages, udev rules, systemd units
 
 # --- people ------------------------------------------------------------------
 

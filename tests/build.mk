@@ -24,7 +24,7 @@ UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c
 	kmod/common/auth.c kmod/common/range.c kmod/common/pieces.c kmod/common/names.c \
 	kmod/client/options.c kmod/client/state.c kmod/client/method.c kmod/client/auto_table.c \
 	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
-	tests/hmac.c
+	tests/hmac.c tools/json_check.c tools/config.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -39,7 +39,7 @@ $(UNIT_TESTS:%=$(TEST_BUILD)/unit/test_%.o): $(TEST_BUILD)/unit/%.o: tests/unit/
 	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(UNIT_PROGRAMS): $(TEST_BUILD)/unit/%: $(TEST_BUILD)/unit/test_%.o $(UNIT_OBJ)
-	$(Q)$(CC) $(UNIT_CFLAGS) -o $@ $^
+	$(Q)$(CC) $(UNIT_CFLAGS) -o $@ $^ -ljson-c
 
 # --- programs that run in the client VM -------------------------------------
 
@@ -82,6 +82,10 @@ $(RING_PROGRAMS): tests/vm/ring.h
 include tests/bench/build.mk
 
 include tests/crash/build.mk
+
+include tests/boot/build.mk
+
+include tests/chaos/build.mk
 
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
 

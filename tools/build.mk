@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The pmof command, its man pages, udev rules and shell completion. Included by
+# The pmof command, its man pages, udev rules, systemd units and shell completion. Included by
 # the top Makefile, behind userlib/build.mk.
 
 TOOLS_SRC := $(wildcard tools/*.c)
@@ -13,6 +13,7 @@ PKG_CONFIG ?= pkg-config
 JSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags json-c)
 JSON_LIBS = $(shell $(PKG_CONFIG) --libs json-c)
 
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 UDEV_DIR ?= $(PREFIX)/lib/udev/rules.d
 COMPLETION_DIR ?= $(PREFIX)/share/bash-completion/completions
 
@@ -33,11 +34,14 @@ $(USER_BUILD)/man/%: tools/man/%.scd
 install-tools: $(PMOF) $(TOOLS_MAN)
 	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
 		$(DESTDIR)$(PREFIX)/share/man/man4 $(DESTDIR)$(UDEV_DIR) \
-		$(DESTDIR)$(COMPLETION_DIR)
+		$(DESTDIR)$(COMPLETION_DIR) $(DESTDIR)$(UNITDIR)
 	$(Q)install -m 755 $(PMOF) $(DESTDIR)$(PREFIX)/bin/
 	$(Q)install -m 644 $(USER_BUILD)/man/pmof.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	$(Q)install -m 644 $(USER_BUILD)/man/pmof.4 $(DESTDIR)$(PREFIX)/share/man/man4/
 	$(Q)install -m 644 tools/udev/60-pmof.rules $(DESTDIR)$(UDEV_DIR)/
+	$(Q)for unit in pmof-server pmof-connect; do \
+		sed 's,@PREFIX@,$(PREFIX),' "tools/systemd/$$unit.service.in" \
+			>"$(DESTDIR)$(UNITDIR)/$$unit.service" || exit; done
 	$(Q)install -m 644 tools/pmof.bash-completion $(DESTDIR)$(COMPLETION_DIR)/pmof
 
 -include $(TOOLS_OBJ:.o=.d)

@@ -31,6 +31,9 @@ static int mount_configfs(void)
 		return ret;
 	if (mount("configfs", CFG_ROOT, "configfs", 0, NULL)) {
 		ret = -errno;
+		/* Somebody else, as systemd, may do it at the same time. */
+		if (ret == -EBUSY && configfs_mounted())
+			return 0;
 		complain("cannot mount configfs on " CFG_ROOT ": %s", strerror(errno));
 		if (ret == -EPERM)
 			hint("run this as root");
@@ -225,6 +228,17 @@ int cfg_disallow(const char *name, const char *id, bool read_only)
 	if (allow_path(path, name, id, read_only))
 		return -ENAMETOOLONG;
 	return unlink(path) ? -errno : 0;
+}
+
+int cfg_symlink(const char *dir, const char *target, const char *name)
+{
+	char from[CFG_PATH_MAX], to[CFG_PATH_MAX];
+	int n = snprintf(from, sizeof(from), CFG_PMOF "/%s/%s", dir, name);
+	int m = snprintf(to, sizeof(to), CFG_PMOF "/%s/%s", target, name);
+
+	if (n < 0 || n >= CFG_PATH_MAX || m < 0 || m >= CFG_PATH_MAX)
+		return -ENAMETOOLONG;
+	return symlink(to, from) && errno != EEXIST ? -errno : 0;
 }
 
 static int is_entry(const struct dirent *e)

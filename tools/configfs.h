@@ -39,6 +39,9 @@ int cfg_allow(const char *name, const char *id, bool read_only);
 int cfg_disallow(const char *name, const char *id, bool read_only);
 #define CFG_ALLOWED(read_only)	((read_only) ? "read_only_clients" : "allowed_clients")
 
+/* In directory @dir a link to @target/@name; it may be there already. */
+int cfg_symlink(const char *dir, const char *target, const char *name);
+
 /* Names in a directory. */
 struct cfg_names {
 	char **name;	/* in order: numbers by value, else alphabetical */

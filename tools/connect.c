@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "connect_file.h"
 #include "libpmof.h"
 #include "output.h"
 #include "tool.h"
@@ -15,7 +16,7 @@
 enum { OPT_QUEUES = OPT_LAST, OPT_DEPTH, OPT_METHOD, OPT_ID, OPT_READ_ONLY,
 	OPT_NO_BLOCK, OPT_CACHE, OPT_BLOCK_SIZE, OPT_POLL_QUEUES,
 	OPT_KEEP_ALIVE, OPT_RECONNECT, OPT_FAIL_IO, OPT_LOSS,
-	OPT_KEY, OPT_EXCLUSIVE, OPT_TAKEOVER };
+	OPT_KEY, OPT_EXCLUSIVE, OPT_TAKEOVER, OPT_SAVE, OPT_FILE, OPT_CONNECT_ALL, OPT_WAIT };
 
 struct connect {
 	struct addr addr;
@@ -23,6 +24,10 @@ struct connect {
 	const char *key_file;
 	char key[KEY_TEXT_MAX];
 	bool json;
+	bool save;
+	bool files;		/* of a file, or all */
+	const char *file;
+	uint64_t wait;
 };
 
 static const struct argp_option connect_options[] = {
@@ -45,6 +50,11 @@ static const struct argp_option connect_options[] = {
 	{ "poll-queues", OPT_POLL_QUEUES, "N", 0, "I/O queues for its polled requests, besides "
 	  "--queues; default 0", 0 },
 	{ "no-block", OPT_NO_BLOCK, NULL, 0, "Make no block device", 0 },
+	{ "save", OPT_SAVE, NULL, 0, "Keep the connection as /etc/pmof/NAME.json", 0 },
+	{ "all", OPT_CONNECT_ALL, NULL, 0, "Connect what the files in /etc/pmof say", 0 },
+	{ "file", OPT_FILE, "FILE", 0, "Connect what FILE says", 0 },
+	{ "wait", OPT_WAIT, "SECONDS|forever", 0, "With --all and --file: how long to try; default "
+	  "0: once", 0 },
 	{ "keep-alive-tmo", OPT_KEEP_ALIVE, "SECONDS", 0, "Give a server up that gives no sign of life "
 	  "for so long; default 5; 0: never", 0 },
 	{ "reconnect-delay", OPT_RECONNECT, "SECONDS", 0, "The longest time between two attempts to "
@@ -157,9 +167,37 @@ static error_t parse_connect_time(struct connect *c, int key, char *arg, struct 
 	}
 }
 
+/* Options of connections in files. */
+static error_t parse_connect_files(struct connect *c, int key, char *arg,
+				   struct argp_state *state)
+{
+	switch (key) {
+	case OPT_SAVE:
+		c->save = true;
+		return 0;
+	case OPT_FILE:
+		c->file = arg;
+		c->files = true;
+		return 0;
+	case OPT_CONNECT_ALL:
+		c->files = true;
+		return 0;
+	case OPT_WAIT:
+		c->wait = arg_wait(state, arg);
+		return 0;
+	default:
+		return parse_connect_time(c, key, arg, state);
+	}
+}
+
 /* What the options say together. */
 static void check_connect(const struct connect *c, struct argp_state *state)
 {
+	if (c->files) {
+		if (state->arg_num)
+			argp_error(state, "--all and --file take no address");
+		return;
+	}
 	if (state->arg_num < 2)
 		argp_usage(state);
 	if (c->args.no_block && (c->args.writeback || c->args.poll_queues))
@@ -206,7 +244,7 @@ static error_t parse_connect(int key, char *arg, struct argp_state *state)
 		check_connect(c, state);
 		return 0;
 	default:
-		return parse_connect_time(c, key, arg, state);
+		return parse_connect_files(c, key, arg, state);
 	}
 }
 
@@ -263,19 +301,20 @@ static void hint_method(enum pmof_method method)
 	}
 }
 
-static void explain_connect(const struct connect *c, int error, int log)
+void explain_connect(const struct pmof_connect_args *args, int error, int log)
 {
+	struct addr addr = { .port = args->port };
 	char text[ADDR_TEXT_MAX];
 
-	format_addr(&c->addr, text, sizeof(text));
+	snprintf(addr.host, sizeof(addr.host), "%s", args->addr);
+	format_addr(&addr, text, sizeof(text));
 	if (error == -EOPNOTSUPP)
 		explain(connect_reasons, error, "cannot connect to '%s' at %s with --persist %s",
-			c->args.name, text, pmof_method_name(c->args.method));
+			args->name, text, pmof_method_name(args->method));
 	else
-		explain(connect_reasons, error, "cannot connect to '%s' at %s", c->args.name,
-			text);
+		explain(connect_reasons, error, "cannot connect to '%s' at %s", args->name, text);
 	if (!klog_hint(log) && error == -EOPNOTSUPP)
-		hint_method(c->args.method);
+		hint_method(args->method);
 }
 
 static int do_connect(struct connect *c, int *instance)
@@ -298,33 +337,19 @@ static int do_connect(struct connect *c, int *instance)
 	ret = pmof_connect(&c->args, instance);
 	explicit_bzero(c->key, sizeof(c->key));
 	if (ret)
-		explain_connect(c, ret, log);
-	else if (log >= 0)
-		close(log);
+		explain_connect(&c->args, ret, log);
+	else
+		klog_close(log);
 	return ret;
 }
 
-int cmd_connect(int argc, char **argv)
+static void print_instance(const struct connect *c, int instance)
 {
-	static const struct argp argp = {
-		.options = connect_options,
-		.parser = parse_connect,
-		.args_doc = "ADDR[:PORT] NAME",
-		.doc = "Connects to namespace NAME of the server at ADDR (IPv6 with a port: "
-		       "[ADDR]:PORT; default port 20049) and prints the name of the new device, "
-		       "pmofN: /dev/pmofcN takes bytes, /dev/pmofN is a disk. "
-		       "Loads pmof-client if it is not there.",
-	};
-	struct connect c = { .json = false };
 	struct json_object *o;
 	char name[24];
-	int instance;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &c);
-	if (do_connect(&c, &instance))
-		return EXIT_FAILED;
 	snprintf(name, sizeof(name), "pmof%d", instance);
-	if (c.json) {
+	if (c->json) {
 		o = new_object();
 		put_text(o, "device", name);
 		put_u64(o, "instance", (uint64_t)instance);
@@ -333,7 +358,29 @@ int cmd_connect(int argc, char **argv)
 	} else {
 		puts(name);
 	}
-	return EXIT_OK;
+}
+
+int cmd_connect(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = connect_options,
+		.parser = parse_connect,
+		.args_doc = "ADDR[:PORT] NAME\n--all\n--file FILE",
+		.doc = "Connects to namespace NAME of the server at ADDR (IPv6 with a port: "
+		       "[ADDR]:PORT; default port 20049) and prints the name of the new device, "
+		       "pmofN: /dev/pmofcN takes bytes, /dev/pmofN is a disk. "
+		       "Loads pmof-client if it is not there.",
+	};
+	struct connect c = { .json = false };
+	int instance;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	if (c.files)
+		return connect_files(c.file, c.wait);
+	if (do_connect(&c, &instance))
+		return EXIT_FAILED;
+	print_instance(&c, instance);
+	return c.save && connect_save(&c.args) ? EXIT_FAILED : EXIT_OK;
 }
 
 /* --- disconnect ------------------------------------------------------------ */

@@ -22,6 +22,12 @@ int klog_open(void)
 	return fd;
 }
 
+void klog_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 /*
  * "PRIORITY,NUMBER,TIME,FLAGS;TEXT", then lines of which none is the text.
  * Returns the text if one of our modules wrote it, else NULL.

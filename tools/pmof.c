@@ -8,9 +8,9 @@
 #include "tool.h"
 
 static const struct command commands[] = {
-	{ "server", cmd_server, "export|listen|unlisten|unexport|list ...",
+	{ "server", cmd_server, "export|listen|list|save|restore ...",
 	  "export local persistent memory" },
-	{ "connect", cmd_connect, "ADDR[:PORT] NAME", "connect to an exported namespace" },
+	{ "connect", cmd_connect, "ADDR[:PORT] NAME|--all", "connect to an exported namespace" },
 	{ "disconnect", cmd_disconnect, "DEV...|--all", "end connections" },
 	{ "list", cmd_list, "", "list the connected devices" },
 	{ "info", cmd_info, "DEV", "show all about a device" },

@@ -18,6 +18,9 @@ static const struct command commands[] = {
 	{ "allow", cmd_server_allow, "NAME ID[:ro]...", "let clients use a namespace" },
 	{ "disallow", cmd_server_disallow, "NAME ID...", "take that back, at once" },
 	{ "list", cmd_server_list, "", "list namespaces, ports and sessions" },
+	{ "save", cmd_server_save, "[FILE]", "keep it all in a file" },
+	{ "restore", cmd_server_restore, "[FILE]", "export and listen as the file says" },
+	{ "clear", cmd_server_clear, "", "end all of it" },
 	{ NULL, NULL, NULL, NULL }
 };
 
@@ -71,7 +74,7 @@ int server_link(const char *name, unsigned int id)
 /* --- unexport -------------------------------------------------------------- */
 
 /* Undoes whatever an export has come to: links, enable, the directory. */
-static int remove_namespace(const char *name)
+int server_remove_namespace(const char *name)
 {
 	unsigned int *ports;
 	int i, n, ret;
@@ -131,7 +134,7 @@ int cmd_server_unexport(int argc, char **argv)
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &name);
-	ret = remove_namespace(name);
+	ret = server_remove_namespace(name);
 	if (!ret)
 		return EXIT_OK;
 	explain(unexport_reasons, ret, "cannot unexport '%s'", name);
@@ -266,17 +269,21 @@ static bool is_volatile(const struct export *e, int error)
 	       (!e->placement || strcmp(e->placement, "memory") != 0);
 }
 
-/* @log: from before the attempt. */
-static void explain_enable(const struct export *e, int error, int log)
+void server_explain_enable(const char *device, bool domain_only, int error, int log)
 {
-	explain(is_volatile(e, error) ? volatile_reasons : enable_reasons, error,
-		"cannot export %s", e->device);
+	explain(domain_only ? volatile_reasons : enable_reasons, error, "cannot export %s",
+		device);
 	if (error == -EINVAL)
-		pmem_explain_mode(e->device);
+		pmem_explain_mode(device);
 	else if (error == -EBUSY)
-		pmem_explain_holders(e->device);
+		pmem_explain_holders(device);
 	if (!klog_hint(log) && error != -ENOENT && error != -ENOTBLK)
 		hint("`dmesg` may say more");
+}
+
+static void explain_enable(const struct export *e, int error, int log)
+{
+	server_explain_enable(e->device, is_volatile(e, error), error, log);
 }
 
 static int check_device(const struct export *e)
@@ -374,7 +381,7 @@ static int do_export(const struct export *e)
 	if (!ret)
 		ret = link_ports(e);
 	if (ret < 0)
-		remove_namespace(e->name);
+		server_remove_namespace(e->name);
 	return ret;
 }
 

@@ -28,6 +28,17 @@ void arg_allow(struct argp_state *state, const char *what, const char *arg, stru
 int server_allow(const char *name, const struct allow *a);
 int server_disallow_all(const char *name);
 
+/* Undo whatever an export, or a listen, has come to. */
+int server_remove_namespace(const char *name);
+int server_remove_port(unsigned int id);
+
+/*
+ * Complain that a namespace, or a port, was not enabled.  @log: klog_open() from
+ * before the attempt; @domain_only: nothing but the persistence domain may be why.
+ */
+void server_explain_enable(const char *device, bool domain_only, int error, int log);
+void server_explain_listen(const struct addr *addr, int error, int log);
+
 /* pmem.c: what hinders a block device from being exported. */
 void pmem_explain_mode(const char *device);
 void pmem_explain_holders(const char *device);

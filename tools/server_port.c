@@ -65,7 +65,7 @@ static int make_port(void)
 
 /* --- unlisten -------------------------------------------------------------- */
 
-static int remove_port(unsigned int id)
+int server_remove_port(unsigned int id)
 {
 	struct cfg_names links;
 	char path[CFG_PATH_MAX];
@@ -136,7 +136,7 @@ int cmd_server_unlisten(int argc, char **argv)
 	if (!ret)
 		ret = -ENOENT;
 	if (ret > 0)
-		ret = remove_port((unsigned int)ret);
+		ret = server_remove_port((unsigned int)ret);
 	if (!ret)
 		return EXIT_OK;
 	explain(unlisten_reasons, ret, "cannot stop listening on %s", text);
@@ -204,6 +204,15 @@ static const struct reason listen_reasons[] = {
 	{ 0 }
 };
 
+void server_explain_listen(const struct addr *addr, int error, int log)
+{
+	char text[ADDR_TEXT_MAX];
+
+	explain(listen_reasons, error, "cannot listen on %s",
+		format_addr(addr, text, sizeof(text)));
+	klog_hint(log);
+}
+
 static int link_namespaces(const struct listen *l, unsigned int id)
 {
 	struct cfg_names names;
@@ -223,7 +232,6 @@ static int link_namespaces(const struct listen *l, unsigned int id)
 
 static int enable_port(const struct listen *l, unsigned int id)
 {
-	char text[ADDR_TEXT_MAX];
 	char number[16];
 	int ret, log;
 
@@ -237,20 +245,16 @@ static int enable_port(const struct listen *l, unsigned int id)
 		ret = cfg_write(number, "ports/%u/port", id);
 	if (!ret)
 		ret = cfg_write("1", "ports/%u/enable", id);
-	if (ret) {
-		explain(listen_reasons, ret, "cannot listen on %s",
-			format_addr(&l->addr, text, sizeof(text)));
-		klog_hint(log);
-	} else if (log >= 0) {
-		close(log);
-	}
+	if (ret)
+		server_explain_listen(&l->addr, ret, log);
+	else
+		klog_close(log);
 	return ret;
 }
 
 /* Returns the ID of the new port, or -errno with the reason told. */
 static int do_listen(const struct listen *l)
 {
-	char text[ADDR_TEXT_MAX];
 	int id, ret;
 
 	ret = cfg_prepare();
@@ -262,13 +266,12 @@ static int do_listen(const struct listen *l)
 	if (!id)
 		id = make_port();
 	if (id < 0) {
-		explain(listen_reasons, id, "cannot listen on %s",
-			format_addr(&l->addr, text, sizeof(text)));
+		server_explain_listen(&l->addr, id, -1);
 		return id;
 	}
 	ret = enable_port(l, (unsigned int)id);
 	if (ret)
-		remove_port((unsigned int)id);
+		server_remove_port((unsigned int)id);
 	return ret ? ret : id;
 }
 

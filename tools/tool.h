@@ -43,6 +43,9 @@ int cmd_server_client_add(int argc, char **argv);
 int cmd_server_client_remove(int argc, char **argv);
 int cmd_server_allow(int argc, char **argv);
 int cmd_server_disallow(int argc, char **argv);
+int cmd_server_save(int argc, char **argv);
+int cmd_server_restore(int argc, char **argv);
+int cmd_server_clear(int argc, char **argv);
 int cmd_connect(int argc, char **argv);
 int cmd_disconnect(int argc, char **argv);
 int cmd_list(int argc, char **argv);
@@ -116,10 +119,44 @@ int key_read(const char *path, char text[KEY_TEXT_MAX]);
 /* Makes a new file, mode 0600, with a random key; complains. */
 int key_generate(const char *path, char text[KEY_TEXT_MAX]);
 
+/* --- retry.c --------------------------------------------------------------- */
+
+#define WAIT_FOREVER	UINT64_MAX
+
+/* What --wait takes: seconds, 0, or forever; in nanoseconds. */
+uint64_t arg_wait(struct argp_state *state, const char *s);
+
+/* Something is tried again and again, at first every second. */
+struct retry {
+	uint64_t start, wait;	/* nanoseconds */
+	unsigned int delay;	/* seconds */
+};
+
+/* @wait: for how long in all. */
+void retry_start(struct retry *r, uint64_t wait);
+
+/* Sleeps before the next attempt; false: the time is over. */
+bool retry_pause(struct retry *r);
+
+/* One thing that is waited for: says so when the reason changes, and every minute. */
+struct pending {
+	int error;		/* of the last attempt */
+	uint64_t told;		/* when, nanoseconds */
+};
+
+/* "pmof: ..." and a newline on standard output, at once. */
+PRINTF(1, 2) void status(const char *fmt, ...);
+
+/* True if @error of an attempt is to be told. */
+bool pending_news(struct pending *p, int error);
+
 /* --- klog.c ---------------------------------------------------------------- */
 
 /* The end of the kernel's log, to be given to klog_hint(); -1 if we may not read it. */
 int klog_open(void);
+
+/* For a log that nobody wants to hear. */
+void klog_close(int fd);
 
 /* Hints what our modules have written there since, closes @fd; returns how many lines. */
 unsigned int klog_hint(int fd);

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The files in /etc/pmof: what is taken, what is refused and why, how they are replaced. */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../tools/config.h"
+#include "unit.h"
+
+static char dir[] = "/tmp/pmof-config.XXXXXX", path[64];
+
+static void store(const char *text, size_t len)
+{
+	FILE *f;
+
+	if (!*path) {
+		if (!mkdtemp(dir))
+			abort();
+		snprintf(path, sizeof(path), "%s/file.json", dir);
+	}
+	f = fopen(path, "w");
+	if (!f || fwrite(text, 1, len, f) != len || fclose(f))
+		abort();
+}
+
+static void drop(void)
+{
+	unlink(path);
+	rmdir(dir);
+	memcpy(strrchr(dir, '.') + 1, "XXXXXX", 6);
+	*path = '\0';
+}
+
+typedef struct json_object *reader(const char *path, char *why);
+
+/* NULL: taken, else why not. */
+static const char *refused(reader *read, const char *text)
+{
+	static char why[WHY_MAX];
+	struct json_object *o;
+
+	store(text, strlen(text));
+	snprintf(why, sizeof(why), "no reason");
+	o = read(path, why);
+	drop();
+	if (!o)
+		return why;
+	json_object_put(o);
+	return NULL;
+}
+
+struct refusal {
+	const char *text;
+	const char *why;	/* a part of it */
+};
+
+#define NS	"{\"version\":1,\"namespaces\":[{\"name\":\"a\",\"device_path\":\"/dev/pmem0\""
+#define PORT	"{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"192.0.2.1\""
+#define CONN	"{\"addr\":\"192.0.2.1\",\"name\":\"a\""
+
+static const struct refusal server_refusals[] = {
+	{ "", "end of data" }, { "{", "end of data" }, { "[]", "not a JSON object" },
+	{ "{\"version\":1}x", "line 1" }, { "{\n\n\"version\":1,}", "line 3" },
+	{ "{}", "version is missing" }, { "{\"version\":2}", "from 1 to 1" },
+	{ "{\"version\":\"1\"}", "version is not a number" },
+	{ "{\"version\":1,\"port\":[]}", "unknown key 'port'" },
+	{ "{\"version\":1,\"namespaces\":{}}", "namespaces is not a list" },
+	{ "{\"version\":1,\"namespaces\":[1]}", "entry 1: is not an object" },
+	{ "{\"version\":1,\"namespaces\":[{}]}", "name is missing" },
+	{ "{\"version\":1,\"namespaces\":[{\"name\":\"a\"}]}", "device_path is missing" },
+	{ "{\"version\":1,\"namespaces\":[{\"name\":\"a/b\"}]}", "name is not a name" },
+	{ "{\"version\":1,\"namespaces\":[{\"name\":7}]}", "name is not a text" },
+	{ NS ",\"readonly\":true}]}", "unknown key 'readonly'" },
+	{ NS ",\"read_only\":1}]}", "read_only is neither true nor false" },
+	{ NS ",\"placement\":\"mem\"}]}", "placement is not auto" },
+	{ NS ",\"placement\":\"\"}]}", "placement is not auto" },
+	{ NS ",\"enable\":\"yes\"}]}", "enable is neither" },
+	{ NS "},{\"name\":\"a\",\"enable\":false}]}", "entries 1 and 2 have the same name 'a'" },
+	{ "{\"version\":1,\"namespaces\":[{\"name\":\"a\",\"device_path\":\"pmem0\"}]}",
+	  "not an absolute path" },
+	{ "{\"version\":1,\"namespaces\":[{\"name\":\"a\",\"device_path\":\"/dev/p\\nq\"}]}",
+	  "no text may have" },
+	{ "{\"version\":1,\"namespaces\":[{\"name\":\"a\",\"device_path\":\"/dev/p\\u0000\"}]}",
+	  "no text may have" },
+	{ NS ",\"allowed_clients\":[\"c\"]}]}", "there is no client 'c'" },
+	{ NS ",\"read_only_clients\":[\"c\"]}]}", "there is no client 'c'" },
+	{ NS ",\"allow_any\":0}]}", "allow_any is neither" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\"},{\"id\":\"c\"}]}", "the same id 'c'" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"max_queues\":-1}]}", "max_queues is not" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"key\":\"0123\"}]}", "unknown key 'key'" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"key_file\":\"c\"}]}", "not an absolute" },
+	{ "{\"version\":1,\"ports\":[{\"id\":1}]}", "addr is missing" },
+	{ "{\"version\":1,\"ports\":[{\"id\":0,\"addr\":\"192.0.2.1\"}]}", "id is not a number" },
+	{ "{\"version\":1,\"ports\":[{\"id\":65536}]}", "id is not a number from 1 to 65535" },
+	{ PORT ",\"port\":0}]}", "port is not a number" },
+	{ PORT ",\"port\":65536}]}", "port is not a number" },
+	{ PORT ",\"port\":20049.0}]}", "port is not a number" },
+	{ PORT ",\"namespaces\":[\"a\"]}]}", "there is no namespace 'a'" },
+	{ PORT ",\"namespaces\":\"a\"}]}", "namespaces is not a list" },
+	{ PORT ",\"namespaces\":[1]}]}", "namespaces is not a text" },
+	{ PORT "},{\"id\":1,\"enable\":false}]}", "the same id '1'" },
+	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"host\"}]}", "addr is not a numeric" },
+	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"192.0.2.1:7\"}]}", "addr is not a num" },
+	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"[fd00::1]\"}]}", "addr is not a num" },
+};
+
+TEST(server_files_that_are_refused)
+{
+	const struct refusal *r;
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(server_refusals); i++) {
+		r = &server_refusals[i];
+		why = refused(config_read_server, r->text);
+		EXPECT_NE(NULL, why) TH_LOG("case %zu", i);
+		EXPECT_NE(NULL, why ? strstr(why, r->why) : NULL)
+			TH_LOG("case %zu: '%s', not '%s'", i, why ?: "taken", r->why);
+	}
+}
+
+static const char whole[] =
+	"{ \"version\": 1,\n"
+	"  \"clients\": [ { \"id\": \"c\", \"max_sessions\": 4, \"max_queues\": 0,\n"
+	"      \"max_segments\": 1, \"max_memory\": 1099511627776, \"key_file\": \"/k\" } ],\n"
+	"  \"namespaces\": [\n"
+	"    { \"name\": \"a\", \"device_path\": \"/dev/pmem0\", \"read_only\": true,\n"
+	"      \"allow_volatile\": false, \"deep_flush\": true, \"placement\": \"assert-memory\",\n"
+	"      \"allow_any\": false, \"allowed_clients\": [ \"c\" ],\n"
+	"      \"read_only_clients\": [ ], \"enable\": true },\n"
+	"    { \"name\": \"b\", \"enable\": false } ],\n"
+	"  \"ports\": [\n"
+	"    { \"id\": 1, \"addr\": \"192.0.2.1\", \"port\": 20049, \"enable\": true,\n"
+	"      \"namespaces\": [ \"a\", \"b\" ] },\n"
+	"    { \"id\": 65535, \"addr\": \"fd00::1\", \"port\": 65535, \"namespaces\": [] } ] }\n";
+
+TEST(server_files_that_are_taken)
+{
+	EXPECT_EQ(NULL, refused(config_read_server, "{\"version\":1}"));
+	EXPECT_EQ(NULL, refused(config_read_server, NS "}]}"));
+	EXPECT_EQ(NULL, refused(config_read_server, PORT "}]}"));
+	EXPECT_EQ(NULL, refused(config_read_server, whole));
+}
+
+/* Cut short anywhere, or with any byte another: taken or refused with a reason, never worse. */
+TEST(broken_server_files)
+{
+	char text[sizeof(whole)], why[WHY_MAX];
+	struct json_object *o;
+	u64 state = 3;
+	size_t i;
+
+	for (i = 0; i + 2 < sizeof(whole); i++) {
+		store(whole, i);
+		EXPECT_EQ(NULL, config_read_server(path, why)) TH_LOG("%zu bytes", i);
+	}
+	for (i = 0; i < 3000; i++) {
+		memcpy(text, whole, sizeof(whole));
+		text[rnd(&state) % (sizeof(whole) - 1)] = (char)rnd(&state);
+		store(text, sizeof(whole) - 1);
+		*why = '\0';
+		o = config_read_server(path, why);
+		EXPECT_TRUE(o || *why);
+		json_object_put(o);
+	}
+	drop();
+}
+
+TEST(key_files)
+{
+	static const struct {
+		const char *text;
+		mode_t mode;
+		bool ok;
+	} cases[] = {
+		{ "0123456789abcdef0123456789ABCDEF\n", 0600, true },
+		{ "0123456789abcdef0123456789abcdef", 0400, true },
+		{ "0123456789abcdef0123456789abcdef\n", 0640, false },
+		{ "0123456789abcdef0123456789abcdef\n", 0604, false },
+		{ "0123456789abcdef0123456789abcde\n", 0600, false },
+		{ "0123456789abcdef0123456789abcde\n\n", 0600, false },
+		{ "0123456789abcdef0123456789abcdefa\n", 0600, false },
+		{ "0123456789abcdef0123456789abcdeg\n", 0600, false },
+		{ "0123456789abcdef0123456789abcdef\nx", 0600, false }, { "", 0600, false },
+	};
+	char key[CONFIG_KEY_MAX], why[WHY_MAX], text[200];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		store(cases[i].text, strlen(cases[i].text));
+		ASSERT_EQ(0, chmod(path, cases[i].mode));
+		EXPECT_EQ(cases[i].ok, config_read_key(path, key, why)) TH_LOG("case %zu", i);
+		if (cases[i].ok)
+			EXPECT_EQ(0, strncmp(key, cases[i].text, 32));
+		drop();
+	}
+	memset(text, 'a', sizeof(text));
+	store(text, 128);
+	chmod(path, 0600);
+	EXPECT_TRUE(config_read_key(path, key, why));
+	EXPECT_EQ(128, strlen(key));
+	store(text, 130);
+	EXPECT_FALSE(config_read_key(path, key, why));
+	EXPECT_FALSE(config_read_key("/dev/null", key, why));
+	unlink(path);
+	ASSERT_EQ(0, symlink("/etc/passwd", path));
+	EXPECT_FALSE(config_read_key(path, key, why));
+	drop();
+}
+
+static const struct refusal connection_refusals[] = {
+	{ "{}", "addr is missing" }, { "{\"addr\":\"192.0.2.1\"}", "name is missing" },
+	{ CONN ",\"adr\":\"x\"}", "unknown key 'adr'" }, { CONN ",\"queues\":0}", "queues is not" },
+	{ CONN ",\"queues\":129}", "queues is not" }, { CONN ",\"depth\":3}", "depth is not" },
+	{ CONN ",\"persist\":\"none\"}", "persist is not" },
+	{ CONN ",\"id\":\"\"}", "id is not an ID" }, { CONN ",\"block_size\":1024}", "neither 512" },
+	{ CONN ",\"cache\":\"write\"}", "cache is not" },
+	{ CONN ",\"block\":false,\"cache\":\"writeback\"}", "the block device's" },
+	{ CONN ",\"block\":false,\"poll_queues\":1}", "the block device's" },
+	{ CONN ",\"reconnect_delay\":0}", "reconnect_delay is not" },
+	{ CONN ",\"fail_io_timeout\":-2}", "fail_io_timeout is not" },
+	{ CONN ",\"queues\":100,\"poll_queues\":29}", "together" },
+};
+
+TEST(connection_files)
+{
+	const struct refusal *r;
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(connection_refusals); i++) {
+		r = &connection_refusals[i];
+		why = refused(config_read_connection, r->text);
+		EXPECT_NE(NULL, why ? strstr(why, r->why) : NULL)
+			TH_LOG("case %zu: '%s', not '%s'", i, why ?: "taken", r->why);
+	}
+	EXPECT_EQ(NULL, refused(config_read_connection, CONN "}"));
+	EXPECT_EQ(NULL, refused(config_read_connection, CONN ",\"port\":7,\"id\":\"c\",\"queues\":2,"
+				"\"depth\":64,\"persist\":\"assist\",\"read_only\":true,"
+				"\"cache\":\"writeback\",\"block_size\":4096,\"poll_queues\":1,"
+				"\"keep_alive_tmo\":0,\"fail_io_timeout\":-1}"));
+}
+
+TEST(values)
+{
+	struct json_object *o = json_tokener_parse("{\"t\":\"x\",\"n\":7,\"b\":true,\"f\":false}");
+	char buf[24];
+
+	EXPECT_STREQ("x", json_plain(o, "t", buf, sizeof(buf)));
+	EXPECT_STREQ("7", json_plain(o, "n", buf, sizeof(buf)));
+	EXPECT_STREQ("1", json_plain(o, "b", buf, sizeof(buf)));
+	EXPECT_STREQ("0", json_plain(o, "f", buf, sizeof(buf)));
+	EXPECT_EQ(NULL, json_plain(o, "none", buf, sizeof(buf)));
+	EXPECT_EQ(7, json_number(o, "n", 3));
+	EXPECT_EQ(3, json_number(o, "none", 3));
+	EXPECT_FALSE(json_flag(o, "f", true));
+	EXPECT_TRUE(json_flag(o, "none", true));
+	json_object_put(o);
+}
+
+TEST(writing_replaces_the_whole_file)
+{
+	struct json_object *o = json_tokener_parse(whole), *back;
+	char why[WHY_MAX], gone[96];
+	struct stat st;
+
+	store("something longer than nothing", 29);
+	ASSERT_EQ(0, chmod(path, 0644));
+	EXPECT_EQ(0, config_write(path, o));
+	ASSERT_EQ(0, stat(path, &st));
+	EXPECT_EQ(0600, st.st_mode & 07777);
+	back = config_read_server(path, why);
+	EXPECT_TRUE(back && json_object_equal(o, back));
+	json_object_put(back);
+	/* No temporary file is left: the directory has one entry, and can go with it. */
+	unlink(path);
+	EXPECT_EQ(0, rmdir(dir));
+	snprintf(gone, sizeof(gone), "%s/file", dir);
+	EXPECT_EQ(-ENOENT, config_write(gone, o));
+	json_object_put(o);
+	drop();
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "parse.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* --- texts ----------------------------------------------------------------- */
+
+static const char *check_name(const char *text)
+{
+	return name_valid(text, 64) ? NULL :
+	       "is not a name: 1 to 63 characters of A-Z a-z 0-9 . _ : -, not starting with a dot";
+}
+
+static const char *check_id(const char *text)
+{
+	return name_valid(text, 32) ? NULL :
+	       "is not an ID: 1 to 31 characters of A-Z a-z 0-9 . _ : -, not starting with a dot";
+}
+
+static const char *check_path(const char *text)
+{
+	return *text == '/' && strlen(text) < 256 ? NULL : "is not an absolute path";
+}
+
+static const char *check_addr(const char *text)
+{
+	struct addr addr;
+
+	if (strchr(text, '[') || (strchr(text, ':') && strchr(text, ':') == strrchr(text, ':')) ||
+	    parse_addr(text, &addr))
+		return "is not a numeric IPv4 or IPv6 address";
+	return NULL;
+}
+
+/* Is @text one of the space-separated @words? */
+static bool is_word(const char *text, const char *words)
+{
+	const char *p = words;
+	size_t len = strlen(text);
+
+	while (len && (p = strstr(p, text))) {
+		if ((p == words || p[-1] == ' ') && (p[len] == ' ' || !p[len]))
+			return true;
+		p++;
+	}
+	return false;
+}
+
+static const char *check_placement(const char *text)
+{
+	return is_word(text, "auto memory assert-memory") ?
+	       NULL : "is not auto, memory or assert-memory";
+}
+
+static const char *check_persist(const char *text)
+{
+	return is_word(text, "auto read assist rpc flush") ?
+	       NULL : "is not auto, read, assist, rpc or flush";
+}
+
+static const char *check_cache(const char *text)
+{
+	return is_word(text, "writethrough writeback") ? NULL : "is not writethrough or writeback";
+}
+
+/* --- tables ---------------------------------------------------------------- */
+
+static const struct json_key root_schema[] = {
+	{ .name = "version", .kind = JSON_NUMBER, .required = true, .min = CONFIG_VERSION,
+	  .max = CONFIG_VERSION },
+};
+
+/* In each: first the attributes of configfs, then the others. */
+static const struct json_key client_schema[] = {
+	{ .name = "max_sessions", .kind = JSON_NUMBER, .max = INT64_MAX },
+	{ .name = "max_queues", .kind = JSON_NUMBER, .max = INT64_MAX },
+	{ .name = "max_segments", .kind = JSON_NUMBER, .max = INT64_MAX },
+	{ .name = "max_memory", .kind = JSON_NUMBER, .max = INT64_MAX },
+	{ .name = "id", .kind = JSON_TEXT, .required = true, .check = check_id },
+	{ .name = "key_file", .kind = JSON_TEXT, .check = check_path },
+};
+
+static const struct json_key namespace_schema[] = {
+	{ .name = "device_path", .kind = JSON_TEXT, .check = check_path },
+	{ .name = "read_only", .kind = JSON_BOOL },
+	{ .name = "allow_volatile", .kind = JSON_BOOL },
+	{ .name = "deep_flush", .kind = JSON_BOOL },
+	{ .name = "placement", .kind = JSON_TEXT, .check = check_placement },
+	{ .name = "allow_any", .kind = JSON_BOOL },
+	{ .name = "enable", .kind = JSON_BOOL },
+	{ .name = "name", .kind = JSON_TEXT, .required = true, .check = check_name },
+	{ .name = "allowed_clients", .kind = JSON_LIST, .check = check_id },
+	{ .name = "read_only_clients", .kind = JSON_LIST, .check = check_id },
+};
+
+static const struct json_key port_schema[] = {
+	{ .name = "addr", .kind = JSON_TEXT, .check = check_addr },
+	{ .name = "port", .kind = JSON_NUMBER, .min = 1, .max = UINT16_MAX },
+	{ .name = "enable", .kind = JSON_BOOL },
+	{ .name = "id", .kind = JSON_NUMBER, .required = true, .min = 1, .max = UINT16_MAX },
+	{ .name = "namespaces", .kind = JSON_LIST, .check = check_name },
+};
+
+static const struct config_link no_links[] = { { NULL, NULL } };
+
+static const struct config_link namespace_links[] = {
+	{ "allowed_clients", "clients" }, { "read_only_clients", "clients" }, { NULL, NULL }
+};
+
+static const struct config_link port_links[] = { { "namespaces", "namespaces" }, { NULL, NULL } };
+
+const struct config_kind config_kinds[CONFIG_KINDS] = {
+	[CONFIG_CLIENTS] = { "clients", "id", "client", client_schema, COUNT(client_schema), 4,
+			     no_links, false },
+	[CONFIG_NAMESPACES] = { "namespaces", "name", "namespace", namespace_schema,
+				COUNT(namespace_schema), 6, namespace_links, true },
+	[CONFIG_PORTS] = { "ports", "id", "port", port_schema, COUNT(port_schema), 2, port_links,
+			   true },
+};
+
+/* By the names that /dev/pmof-control takes. */
+static const struct json_key connection_schema[] = {
+	{ .name = "addr", .kind = JSON_TEXT, .required = true, .check = check_addr },
+	{ .name = "name", .kind = JSON_TEXT, .required = true, .check = check_name },
+	{ .name = "port", .kind = JSON_NUMBER, .min = 1, .max = UINT16_MAX },
+	{ .name = "id", .kind = JSON_TEXT, .check = check_id },
+	{ .name = "queues", .kind = JSON_NUMBER, .min = 1, .max = 128 },
+	{ .name = "depth", .kind = JSON_NUMBER, .min = 4, .max = 1024 },
+	{ .name = "persist", .kind = JSON_TEXT, .check = check_persist },
+	{ .name = "read_only", .kind = JSON_BOOL },
+	{ .name = "block", .kind = JSON_BOOL },
+	{ .name = "cache", .kind = JSON_TEXT, .check = check_cache },
+	{ .name = "block_size", .kind = JSON_NUMBER, .min = 512, .max = 4096 },
+	{ .name = "poll_queues", .kind = JSON_NUMBER, .min = 0, .max = 127 },
+	{ .name = "keep_alive_tmo", .kind = JSON_NUMBER, .min = 0, .max = 3600 },
+	{ .name = "reconnect_delay", .kind = JSON_NUMBER, .min = 1, .max = 3600 },
+	{ .name = "fail_io_timeout", .kind = JSON_NUMBER, .min = -1, .max = 86400 },
+	{ .name = "device_loss_timeout", .kind = JSON_NUMBER, .min = -1, .max = 86400 },
+};
+
+/* --- what entries say together ----------------------------------------------- */
+
+/* Two entries of a list with the same text at @key. */
+static bool check_unique(struct json_object *o, const char *list, const char *key, char *why)
+{
+	struct json_object *l = json_list(o, list);
+	char a[24], b[24];
+	const char *x, *y;
+	size_t i, j;
+
+	for (i = 0; i < json_length(l); i++) {
+		x = json_plain(json_object_array_get_idx(l, i), key, a, sizeof(a));
+		for (j = 0; x && j < i; j++) {
+			y = json_plain(json_object_array_get_idx(l, j), key, b, sizeof(b));
+			if (!y || strcmp(x, y) != 0)
+				continue;
+			snprintf(why, WHY_MAX, "%s, entries %zu and %zu have the same %s '%s'",
+				 list, j + 1, i + 1, key, x);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What is enabled needs a @key. */
+static bool check_enabled(struct json_object *o, const char *list, const char *key, char *why)
+{
+	struct json_object *l = json_list(o, list), *e;
+	size_t i;
+
+	for (i = 0; i < json_length(l); i++) {
+		e = json_object_array_get_idx(l, i);
+		if (!json_flag(e, "enable", true) || json_text(e, key, NULL))
+			continue;
+		snprintf(why, WHY_MAX, "%s, entry %zu: enabled, and %s is missing", list, i + 1,
+			 key);
+		return false;
+	}
+	return true;
+}
+
+static bool has_entry(struct json_object *o, const struct config_kind *kind, const char *name)
+{
+	struct json_object *l = json_list(o, kind->list);
+	size_t i;
+
+	for (i = 0; i < json_length(l); i++)
+		if (!strcmp(json_text(json_object_array_get_idx(l, i), kind->id, ""), name))
+			return true;
+	return false;
+}
+
+static const struct config_kind *find_kind(const char *list)
+{
+	const struct config_kind *kind = config_kinds;
+
+	while (strcmp(kind->list, list) != 0)
+		kind++;
+	return kind;
+}
+
+/* Links of one entry. */
+static bool check_link(struct json_object *o, struct json_object *entry,
+		       const struct config_link *link, const char *where, char *why)
+{
+	struct json_object *links = json_list(entry, link->key);
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < json_length(links); i++) {
+		name = json_object_get_string(json_object_array_get_idx(links, i));
+		if (has_entry(o, find_kind(link->target), name))
+			continue;
+		snprintf(why, WHY_MAX, "%s: there is no %s '%s'", where,
+			 find_kind(link->target)->what, name);
+		return false;
+	}
+	return true;
+}
+
+static bool check_links(struct json_object *o, const struct config_kind *kind, char *why)
+{
+	struct json_object *l = json_list(o, kind->list);
+	const struct config_link *link;
+	char where[64];
+	size_t i;
+
+	for (i = 0; i < json_length(l); i++) {
+		snprintf(where, sizeof(where), "%s, entry %zu", kind->list, i + 1);
+		for (link = kind->link; link->key; link++)
+			if (!check_link(o, json_object_array_get_idx(l, i), link, where, why))
+				return false;
+	}
+	return true;
+}
+
+static bool is_list(const char *name)
+{
+	size_t k;
+
+	for (k = 0; k < CONFIG_KINDS; k++)
+		if (!strcmp(name, config_kinds[k].list))
+			return true;
+	return false;
+}
+
+/* The root: the lists are no business of its own schema. */
+static bool check_root(struct json_object *o, char *why)
+{
+	struct json_object *bare = json_object_new_object();
+	bool ok = bare != NULL;
+
+	json_object_object_foreach(o, name, value) {
+		if (ok && !is_list(name))
+			ok = !json_object_object_add(bare, name, json_object_get(value));
+	}
+	if (!ok)
+		snprintf(why, WHY_MAX, "out of memory");
+	ok = ok && json_check(bare, root_schema, COUNT(root_schema), "", why);
+	json_object_put(bare);
+	return ok;
+}
+
+static bool check_server(struct json_object *o, char *why)
+{
+	const struct config_kind *kind;
+	size_t k;
+
+	if (!check_root(o, why))
+		return false;
+	for (k = 0; k < CONFIG_KINDS; k++) {
+		kind = &config_kinds[k];
+		if (!json_check_list(o, kind->list, kind->key, kind->nr, why) ||
+		    !check_unique(o, kind->list, kind->id, why))
+			return false;
+	}
+	for (k = 0; k < CONFIG_KINDS; k++)
+		if (!check_links(o, &config_kinds[k], why))
+			return false;
+	return check_enabled(o, "namespaces", "device_path", why) &&
+	       check_enabled(o, "ports", "addr", why);
+}
+
+/* --- keys ------------------------------------------------------------------ */
+
+static const char *check_key_file(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "is not a regular file";
+	if (st->st_mode & 077)
+		return "may be read by others: chmod 600";
+	return st->st_uid && st->st_uid != geteuid() ? "belongs to somebody else" : NULL;
+}
+
+/* 32 to 128 hexadecimal digits, an even number of them. */
+static bool is_key(const char *text, size_t len)
+{
+	return len >= 32 && len < CONFIG_KEY_MAX && len % 2 == 0 &&
+	       strspn(text, "0123456789abcdefABCDEF") == len;
+}
+
+bool config_read_key(const char *path, char *key, char *why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	const char *wrong = NULL;
+	char text[256] = "";
+	struct stat st;
+	ssize_t n = 0;
+	size_t len;
+
+	if (fd < 0 || fstat(fd, &st))
+		wrong = strerror(errno);
+	else
+		wrong = check_key_file(&st);
+	if (!wrong) {
+		n = read(fd, text, sizeof(text) - 1);
+		len = strcspn(text, "\n");
+		if (n <= 0 || !is_key(text, len) || (size_t)n > len + 1)
+			wrong = "holds no key: 32 to 128 hexadecimal digits";
+		else
+			snprintf(key, CONFIG_KEY_MAX, "%.*s", (int)len, text);
+	}
+	if (fd >= 0)
+		close(fd);
+	explicit_bzero(text, sizeof(text));
+	if (wrong)
+		snprintf(why, WHY_MAX, "%s: %s", path, wrong);
+	return !wrong;
+}
+
+static struct json_object *keep_if(struct json_object *o, bool ok)
+{
+	if (ok)
+		return o;
+	json_object_put(o);
+	errno = EINVAL;
+	return NULL;
+}
+
+struct json_object *config_read_server(const char *path, char *why)
+{
+	struct json_object *o = json_read(path, why);
+
+	return o ? keep_if(o, check_server(o, why)) : NULL;
+}
+
+static bool check_connection(struct json_object *o, char *why)
+{
+	bool block = json_flag(o, "block", true);
+	int64_t size = json_number(o, "block_size", 512);
+
+	*why = '\0';
+	if (!json_check(o, connection_schema, COUNT(connection_schema), "", why))
+		return false;
+	if (size != 512 && size != 4096)
+		snprintf(why, WHY_MAX, "block_size is neither 512 nor 4096");
+	else if (!block && (json_text(o, "cache", NULL) || json_number(o, "poll_queues", 0)))
+		snprintf(why, WHY_MAX, "cache and poll_queues are the block device's");
+	else if (json_number(o, "queues", 0) + json_number(o, "poll_queues", 0) > 128)
+		snprintf(why, WHY_MAX, "queues and poll_queues: together at most 128");
+	return !*why;
+}
+
+struct json_object *config_read_connection(const char *path, char *why)
+{
+	struct json_object *o = json_read(path, why);
+
+	return o ? keep_if(o, check_connection(o, why)) : NULL;
+}
+
+/* --- writing --------------------------------------------------------------- */
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	ssize_t n;
+
+	while (len) {
+		n = write(fd, text, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The rename itself must be durable, too. */
+static int sync_dir(const char *path)
+{
+	char *dir = strdup(path), *slash = dir ? strrchr(dir, '/') : NULL;
+	int fd, ret;
+
+	if (!dir)
+		return -ENOMEM;
+	if (slash)
+		slash[slash == dir] = '\0';
+	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ret = fd < 0 || fsync(fd) ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	free(dir);
+	return ret;
+}
+
+static int write_temp(int fd, struct json_object *o)
+{
+	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							  JSON_C_TO_STRING_SPACED |
+							  JSON_C_TO_STRING_NOSLASHESCAPE);
+	int ret = text ? write_all(fd, text, strlen(text)) : -ENOMEM;
+
+	if (!ret)
+		ret = write_all(fd, "\n", 1);
+	/* The data before the name: a power cut must not leave an empty file. */
+	if (!ret && fsync(fd))
+		ret = -errno;
+	return ret;
+}
+
+int config_write(const char *path, struct json_object *o)
+{
+	char *temp;
+	int fd, ret;
+
+	if (asprintf(&temp, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	fd = mkostemp(temp, O_CLOEXEC);	/* mode 0600 */
+	ret = fd < 0 ? -errno : write_temp(fd, o);
+	if (fd >= 0)
+		close(fd);
+	if (!ret && rename(temp, path))
+		ret = -errno;
+	if (ret && fd >= 0)
+		unlink(temp);
+	free(temp);
+	return ret ? ret : sync_dir(path);
+}

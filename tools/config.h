@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What may stand in /etc/pmof: server.json, and a file for each connection.
+ * config.c is pure as json_check.c is, but for config_write().
+ */
+#ifndef PMOF_TOOLS_CONFIG_H
+#define PMOF_TOOLS_CONFIG_H
+
+#include "json_check.h"
+
+#define CONFIG_DIR	"/etc/pmof"
+#define CONFIG_SERVER	"server.json"
+#define CONFIG_VERSION	1
+
+/* What a directory of configfs links to: a list of names at @key, in the directory @key. */
+struct config_link {
+	const char *key;
+	const char *target;	/* in pmof/, where those are that it links to */
+};
+
+/*
+ * A kind of directory in configfs: pmof/LIST/NAME. The first @nr_attrs keys are its
+ * attributes, which are written in this order; then comes enable, where there is one.
+ */
+struct config_kind {
+	const char *list;
+	const char *id;			/* the key with the name */
+	const char *what;		/* for people */
+	const struct json_key *key;
+	size_t nr, nr_attrs;
+	const struct config_link *link;	/* ends with a NULL key */
+	bool enable;
+};
+
+/* In the order in which they are made. */
+enum { CONFIG_CLIENTS, CONFIG_NAMESPACES, CONFIG_PORTS, CONFIG_KINDS };
+extern const struct config_kind config_kinds[CONFIG_KINDS];
+
+#define CONFIG_KEYS	CONFIG_DIR "/keys"	/* a client's key: keys/ID, mode 0600 */
+#define CONFIG_KEY_MAX	129			/* bytes of a key in hexadecimal digits */
+
+/*
+ * Reads a file that holds a key: a regular file that nobody but its owner may read,
+ * and that is ours or root's.  False: @why says what is wrong.
+ */
+bool config_read_key(const char *path, char *key, char *why);
+
+/*
+ * Reads and checks a server's file, or a connection's.  NULL: @why (of WHY_MAX
+ * bytes) says what is wrong; errno as json_read() leaves it.
+ */
+struct json_object *config_read_server(const char *path, char *why);
+struct json_object *config_read_connection(const char *path, char *why);
+
+/*
+ * Replaces the file by @o, as a whole or not at all, also in a power cut.  Mode
+ * 0600: it may name a key.  Returns 0 or -errno.
+ */
+int config_write(const char *path, struct json_object *o);
+
+#endif /* PMOF_TOOLS_CONFIG_H */

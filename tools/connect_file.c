@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "connect_file.h"
+#include "output.h"
+
+/* --- from and to a file -------------------------------------------------------- */
+
+/* The texts are the object's. */
+static void args_from(struct pmof_connect_args *args, struct json_object *o)
+{
+	memset(args, 0, sizeof(*args));
+	args->size = sizeof(*args);
+	args->addr = json_text(o, "addr", NULL);
+	args->name = json_text(o, "name", NULL);
+	args->id = json_text(o, "id", NULL);
+	args->port = (uint16_t)json_number(o, "port", PMOF_DEFAULT_PORT);
+	args->queues = (unsigned int)json_number(o, "queues", 0);
+	args->depth = (unsigned int)json_number(o, "depth", 0);
+	args->method = (enum pmof_method)pmof_method_parse(json_text(o, "persist", "auto"));
+	args->read_only = json_flag(o, "read_only", false);
+	args->no_block = !json_flag(o, "block", true);
+	args->writeback = !strcmp(json_text(o, "cache", ""), "writeback");
+	args->block_size = (unsigned int)json_number(o, "block_size", 0);
+	args->poll_queues = (unsigned int)json_number(o, "poll_queues", 0);
+	args->keep_alive_tmo = json_text(o, "keep_alive_tmo", NULL);
+	args->reconnect_delay = json_text(o, "reconnect_delay", NULL);
+	args->fail_io_timeout = json_text(o, "fail_io_timeout", NULL);
+	args->device_loss_timeout = json_text(o, "device_loss_timeout", NULL);
+}
+
+/* Seconds, that the caller has checked; NULL: the default. */
+static void put_seconds(struct json_object *o, const char *key, const char *text)
+{
+	if (text)
+		put_object(o, key, json_object_new_int(atoi(text)));
+}
+
+static void put_number(struct json_object *o, const char *key, unsigned int value)
+{
+	if (value)
+		put_u64(o, key, value);
+}
+
+/* What has its default is left out. */
+static struct json_object *args_to(const struct pmof_connect_args *args)
+{
+	struct json_object *o = new_object();
+
+	put_text(o, "addr", args->addr);
+	put_number(o, "port", args->port);
+	put_text(o, "name", args->name);
+	if (args->id)
+		put_text(o, "id", args->id);
+	put_number(o, "queues", args->queues);
+	put_number(o, "depth", args->depth);
+	if (args->method != PMOF_METHOD_AUTO)
+		put_text(o, "persist", pmof_method_name(args->method));
+	if (args->read_only)
+		put_bool(o, "read_only", true);
+	if (args->no_block)
+		put_bool(o, "block", false);
+	if (args->writeback)
+		put_text(o, "cache", "writeback");
+	put_number(o, "block_size", args->block_size);
+	put_number(o, "poll_queues", args->poll_queues);
+	put_seconds(o, "keep_alive_tmo", args->keep_alive_tmo);
+	put_seconds(o, "reconnect_delay", args->reconnect_delay);
+	put_seconds(o, "fail_io_timeout", args->fail_io_timeout);
+	put_seconds(o, "device_loss_timeout", args->device_loss_timeout);
+	return o;
+}
+
+int connect_save(const struct pmof_connect_args *args)
+{
+	struct json_object *o = args_to(args);
+	char path[128];
+	int ret;
+
+	snprintf(path, sizeof(path), CONFIG_DIR "/%s.json", args->name);
+	if (!strcmp(path, CONFIG_DIR "/" CONFIG_SERVER))
+		ret = -EEXIST;
+	else if (mkdir(CONFIG_DIR, 0755) && errno != EEXIST)
+		ret = -errno;
+	else
+		ret = config_write(path, o);
+	json_object_put(o);
+	if (ret)
+		explain(NULL, ret, "it is connected, but %s cannot be written", path);
+	return ret;
+}
+
+/* --- one connection ------------------------------------------------------------ */
+
+static bool has_attr(int instance, const char *attr, const char *value)
+{
+	char text[256];
+
+	return !pmof_read_attr(instance, attr, text, sizeof(text)) && !strcmp(text, value);
+}
+
+/* The device that is connected to the same namespace, -1: there is none. */
+static int find_connected(const struct pmof_connect_args *args)
+{
+	struct addr addr = { .port = args->port };
+	int *instances, i, n, found = -1;
+	char text[ADDR_TEXT_MAX];
+
+	snprintf(addr.host, sizeof(addr.host), "%s", args->addr);
+	format_addr(&addr, text, sizeof(text));
+	n = pmof_list(&instances);
+	for (i = 0; i < n && found < 0; i++)
+		if (has_attr(instances[i], "namespace", args->name) &&
+		    has_attr(instances[i], "address", text) &&
+		    !has_attr(instances[i], "state", "dead"))
+			found = instances[i];
+	if (n >= 0)
+		free(instances);
+	return found;
+}
+
+/* May it be there later: the server, the way to it, the namespace, a device of ours? */
+static bool may_come(int error)
+{
+	switch (error) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -EADDRNOTAVAIL:
+	case -ETIMEDOUT:
+	case -EBUSY:
+	case -EIO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* One attempt, and what is to be said of it. Returns 0 or -errno. */
+static int attempt(const struct pmof_connect_args *args, const char *file, struct pending *p)
+{
+	int instance, log = klog_open(), ret = pmof_connect(args, &instance);
+
+	if (!ret) {
+		status("%s: '%s' at %s is connected as pmof%d", file, args->name, args->addr,
+		       instance);
+		klog_close(log);
+	} else if (!may_come(ret)) {
+		explain_connect(args, ret, log);
+	} else if (pending_news(p, ret)) {
+		status("%s: waiting for '%s' at %s:", file, args->name, args->addr);
+		explain_connect(args, ret, log);
+	} else {
+		klog_close(log);
+	}
+	return ret;
+}
+
+static int connect_args(const struct pmof_connect_args *args, const char *file, uint64_t wait)
+{
+	int instance = find_connected(args), ret;
+	struct pending pending = { .told = 0 };
+	struct retry retry;
+
+	if (instance >= 0) {
+		status("%s: '%s' at %s is connected already, as pmof%d", file, args->name,
+		       args->addr, instance);
+		return EXIT_OK;
+	}
+	retry_start(&retry, wait);
+	do
+		ret = attempt(args, file, &pending);
+	while (may_come(ret) && retry_pause(&retry));
+	return ret ? EXIT_FAILED : EXIT_OK;
+}
+
+static int connect_file(const char *file, uint64_t wait)
+{
+	struct pmof_connect_args args;
+	struct json_object *o;
+	char why[WHY_MAX];
+	int ret;
+
+	o = config_read_connection(file, why);
+	if (!o) {
+		complain("%s: %s", file, why);
+		return EXIT_FAILED;
+	}
+	args_from(&args, o);
+	ret = connect_args(&args, file, wait);
+	json_object_put(o);
+	return ret;
+}
+
+/* --- all of them --------------------------------------------------------------- */
+
+static int is_connection(const struct dirent *e)
+{
+	size_t len = strlen(e->d_name);
+
+	return e->d_name[0] != '.' && len > 5 && !strcmp(e->d_name + len - 5, ".json") &&
+	       strcmp(e->d_name, CONFIG_SERVER) != 0;
+}
+
+/* In a process of its own: one that waits holds no other up. */
+static pid_t start(const char *name, uint64_t wait)
+{
+	char path[512];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), CONFIG_DIR "/%s", name);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		exit(connect_file(path, wait));
+	if (pid < 0)
+		explain(NULL, errno, "%s", path);
+	return pid;
+}
+
+static int wait_children(void)
+{
+	int state, ret = EXIT_OK;
+	pid_t pid;
+
+	while ((pid = wait(&state)) > 0 || errno == EINTR)
+		if (pid > 0 && (!WIFEXITED(state) || WEXITSTATUS(state)))
+			ret = EXIT_FAILED;
+	return ret;
+}
+
+static int connect_all(uint64_t wait)
+{
+	struct dirent **list;
+	int i, n, ret = EXIT_OK;
+
+	n = scandir(CONFIG_DIR, &list, is_connection, alphasort);
+	if (n < 0 && errno != ENOENT) {
+		explain(NULL, errno, "cannot read " CONFIG_DIR);
+		return EXIT_FAILED;
+	}
+	if (n <= 0)
+		status("there is no connection in " CONFIG_DIR);
+	for (i = 0; i < n; i++) {
+		if (start(list[i]->d_name, wait) < 0)
+			ret = EXIT_FAILED;
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+	return wait_children() == EXIT_OK ? ret : EXIT_FAILED;
+}
+
+int connect_files(const char *file, uint64_t wait)
+{
+	if (module_need("pmof-client", PMOF_CONTROL_PATH))
+		return EXIT_FAILED;
+	return file ? connect_file(file, wait) : connect_all(wait);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connections that are kept in files: /etc/pmof/NAME.json. */
+#ifndef PMOF_TOOLS_CONNECT_FILE_H
+#define PMOF_TOOLS_CONNECT_FILE_H
+
+#include "libpmof.h"
+#include "tool.h"
+
+/* connect.c: complains; @log as of klog_open(). */
+void explain_connect(const struct pmof_connect_args *args, int error, int log);
+
+/* Keeps what was asked for as /etc/pmof/NAME.json; complains. */
+int connect_save(const struct pmof_connect_args *args);
+
+/*
+ * Makes the connection of @file, or those of every file in /etc/pmof but
+ * server.json, each for itself.  Tries again for @wait nanoseconds what may come:
+ * a device, an address, the server.  Returns an exit status.
+ */
+int connect_files(const char *file, uint64_t wait);
+
+#endif /* PMOF_TOOLS_CONNECT_FILE_H */

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* pmof server clear. */
+#include <stdlib.h>
+
+#include "server.h"
+
+/* The ports first: then no client comes back while its namespace goes. */
+static int clear_ports(void)
+{
+	unsigned int *ids;
+	int i, n, ret, failed = 0;
+
+	n = server_ports(&ids);
+	for (i = 0; i < n; i++) {
+		ret = server_remove_port(ids[i]);
+		if (ret) {
+			explain(NULL, ret, "cannot remove port %u", ids[i]);
+			failed = ret;
+		}
+	}
+	free(ids);
+	return n < 0 ? n : failed;
+}
+
+static int clear_namespaces(void)
+{
+	struct cfg_names names;
+	int i, ret, failed;
+
+	failed = cfg_names(&names, CFG_PMOF "/namespaces");
+	for (i = 0; i < names.nr; i++) {
+		ret = server_remove_namespace(names.name[i]);
+		if (ret) {
+			explain(NULL, ret, "cannot unexport '%s'", names.name[i]);
+			failed = ret;
+		}
+	}
+	cfg_names_free(&names);
+	return failed;
+}
+
+/* Nothing links to them any more. */
+static int clear_clients(void)
+{
+	struct cfg_names names;
+	int i, ret, failed;
+
+	failed = cfg_names(&names, CFG_PMOF "/clients");
+	for (i = 0; i < names.nr; i++) {
+		ret = cfg_rmdir("clients/%s", names.name[i]);
+		if (ret) {
+			explain(NULL, ret, "cannot remove client '%s'", names.name[i]);
+			failed = ret;
+		}
+	}
+	cfg_names_free(&names);
+	return failed;
+}
+
+static error_t parse_nothing(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	argp_usage(state);
+	return 0;
+}
+
+int cmd_server_clear(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.parser = parse_nothing,
+		.doc = "Ends every export, stops listening everywhere and forgets all clients.",
+	};
+	int ret;
+
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	ret = clear_ports();
+	if (!ret)
+		ret = clear_namespaces();
+	if (!ret)
+		ret = clear_clients();
+	return ret ? EXIT_FAILED : EXIT_OK;
+}

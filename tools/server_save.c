@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* pmof server save: what stands in configfs, as a file. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "output.h"
+#include "server.h"
+
+/* Adds an attribute, but none that this version of the module does not have, and no empty text. */
+static int put_cfg_value(struct json_object *o, const struct json_key *key, const char *dir)
+{
+	char text[CFG_VALUE_MAX];
+	int ret = cfg_read(text, "%s/%s", dir, key->name);
+
+	if (ret && ret != -ENOENT) {
+		explain(NULL, ret, "cannot read %s/%s", dir, key->name);
+		return ret;
+	}
+	if (ret)
+		return 0;
+	if (key->kind == JSON_BOOL)
+		put_bool(o, key->name, !strcmp(text, "1"));
+	else if (key->kind == JSON_NUMBER)
+		put_u64(o, key->name, strtoull(text, NULL, 10));
+	else if (*text)
+		put_text(o, key->name, text);
+	return 0;
+}
+
+static int put_links(struct json_object *o, const char *key, const char *dir)
+{
+	struct json_object *list = new_array();
+	char path[CFG_PATH_MAX];
+	struct cfg_names names;
+	int i, ret;
+
+	snprintf(path, sizeof(path), CFG_PMOF "/%s/%s", dir, key);
+	ret = cfg_names(&names, path);
+	for (i = 0; i < names.nr; i++)
+		push_object(list, json_object_new_string(names.name[i]));
+	cfg_names_free(&names);
+	if (json_object_array_length(list))
+		put_object(o, key, list);
+	else
+		json_object_put(list);
+	return ret;
+}
+
+/* A key cannot be read back: it has to be in its file. */
+static int put_key_file(struct json_object *o, const char *id)
+{
+	char text[CFG_VALUE_MAX], path[128], key[CONFIG_KEY_MAX], why[WHY_MAX];
+	bool ok;
+
+	if (cfg_read(text, "clients/%s/has_key", id) || strcmp(text, "1") != 0)
+		return 0;
+	snprintf(path, sizeof(path), CONFIG_KEYS "/%s", id);
+	ok = config_read_key(path, key, why);
+	explicit_bzero(key, sizeof(key));
+	if (ok) {
+		put_text(o, "key_file", path);
+		return 0;
+	}
+	complain("the key of client '%s' cannot be kept: %s", id, why);
+	hint("it cannot be read back: put it into that file, with mode 0600");
+	return -ENOKEY;
+}
+
+static int save_one(struct json_object *o, const struct config_kind *kind, const char *name)
+{
+	static const struct json_key enable = { .name = "enable", .kind = JSON_BOOL };
+	const struct config_link *link;
+	char dir[CFG_PATH_MAX];
+	int ret = 0;
+	size_t i;
+
+	snprintf(dir, sizeof(dir), "%s/%s", kind->list, name);
+	if (kind == &config_kinds[CONFIG_PORTS])
+		put_u64(o, kind->id, strtoull(name, NULL, 10));
+	else
+		put_text(o, kind->id, name);
+	for (i = 0; i < kind->nr_attrs && !ret; i++)
+		ret = put_cfg_value(o, &kind->key[i], dir);
+	for (link = kind->link; link->key && !ret; link++)
+		ret = put_links(o, link->key, dir);
+	if (!ret && kind->enable)
+		ret = put_cfg_value(o, &enable, dir);
+	return ret || kind != &config_kinds[CONFIG_CLIENTS] ? ret : put_key_file(o, name);
+}
+
+static int save_kind(struct json_object *root, const struct config_kind *kind)
+{
+	struct json_object *list = new_array(), *o;
+	char path[CFG_PATH_MAX];
+	struct cfg_names names;
+	int i, ret;
+
+	put_object(root, kind->list, list);
+	snprintf(path, sizeof(path), CFG_PMOF "/%s", kind->list);
+	ret = cfg_names(&names, path);
+	for (i = 0; i < names.nr && !ret; i++) {
+		o = new_object();
+		push_object(list, o);
+		ret = save_one(o, kind, names.name[i]);
+	}
+	cfg_names_free(&names);
+	return ret;
+}
+
+/* The directory of the default file is ours to make. */
+static int save_to(const char *path, struct json_object *o)
+{
+	int ret;
+
+	if (!strcmp(path, CONFIG_DIR "/" CONFIG_SERVER) && mkdir(CONFIG_DIR, 0755) &&
+	    errno != EEXIST)
+		ret = -errno;
+	else
+		ret = config_write(path, o);
+	if (ret)
+		explain(NULL, ret, "cannot write %s", path);
+	return ret;
+}
+
+static int save(const char *path)
+{
+	struct json_object *o = new_object();
+	int ret = 0;
+	size_t k;
+
+	put_u64(o, "version", CONFIG_VERSION);
+	for (k = 0; k < CONFIG_KINDS && !ret; k++)
+		ret = save_kind(o, &config_kinds[k]);
+	if (!ret && !strcmp(path, "-"))
+		print_json(o, false);
+	else if (!ret)
+		ret = save_to(path, o);
+	json_object_put(o);
+	return ret;
+}
+
+static error_t parse_save(int key, char *arg, struct argp_state *state)
+{
+	const char **path = state->input;
+
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (state->arg_num)
+		argp_usage(state);
+	*path = arg;
+	return 0;
+}
+
+int cmd_server_save(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.parser = parse_save,
+		.args_doc = "[FILE]",
+		.doc = "Keeps what is exported, and where the server listens, in FILE (default "
+		       CONFIG_DIR "/" CONFIG_SERVER "; -: standard output), which is replaced "
+		       "as a whole or not at all.",
+	};
+	const char *path = CONFIG_DIR "/" CONFIG_SERVER;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &path);
+	if (!cfg_present()) {
+		complain("the module pmof-server is not loaded: there is nothing to save");
+		return EXIT_FAILED;
+	}
+	return save(path) ? EXIT_FAILED : EXIT_OK;
+}
