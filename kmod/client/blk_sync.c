@@ -143,7 +143,7 @@ static void bad_work_fn(struct work_struct *work)
 			      range.length);
 	}
 	memalloc_noio_restore(noio);
-	blk_mq_end_request(rq, pmof_blk_status(q->conn, rc));
+	pmof_blk_end(rq, rc);
 }
 
 /* What the slot of a request cannot do: more than one post, and waiting between them. */

@@ -204,7 +204,7 @@ static int issue_persist(struct pmof_req *req)
 /* Others go by messages alone, and the server says where that cannot be. */
 static bool by_rdma(const struct pmof_req *req)
 {
-	return req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET || is_atomic(req);
+	return req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET || pmof_req_is_atomic(req);
 }
 
 static int req_issue_op(struct pmof_req *req)
