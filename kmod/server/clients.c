@@ -64,27 +64,27 @@ static ssize_t store_limit(u64 *limit, const char *page, size_t count)
 	return count;
 }
 
-#define LIMIT(_name, _index)								\
+#define LIMIT(_name, _NAME)								\
 static ssize_t pmof_client_max_##_name##_show(struct config_item *item, char *page)	\
 {											\
-	return show_number(&to_client(item)->limit[_index], page);			\
+	return show_number(&to_client(item)->limit[PMOF_LIMIT_##_NAME], page);			\
 }											\
 static ssize_t pmof_client_max_##_name##_store(struct config_item *item,		\
 					       const char *page, size_t count)		\
 {											\
-	return store_limit(&to_client(item)->limit[_index], page, count);		\
+	return store_limit(&to_client(item)->limit[PMOF_LIMIT_##_NAME], page, count);		\
 }											\
 static ssize_t pmof_client_##_name##_show(struct config_item *item, char *page)		\
 {											\
-	return show_number(&to_client(item)->used[_index], page);			\
+	return show_number(&to_client(item)->used[PMOF_LIMIT_##_NAME], page);			\
 }											\
 CONFIGFS_ATTR(pmof_client_, max_##_name);						\
 CONFIGFS_ATTR_RO(pmof_client_, _name)
 
-LIMIT(sessions, PMOF_LIMIT_SESSIONS);
-LIMIT(queues, PMOF_LIMIT_QUEUES);
-LIMIT(segments, PMOF_LIMIT_SEGMENTS);
-LIMIT(memory, PMOF_LIMIT_MEMORY);
+LIMIT(sessions, SESSIONS);
+LIMIT(queues, QUEUES);
+LIMIT(segments, SEGMENTS);
+LIMIT(memory, MEMORY);
 
 CONFIGFS_ATTR_WO(pmof_client_, key);
 CONFIGFS_ATTR_RO(pmof_client_, has_key);
