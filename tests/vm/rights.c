@@ -94,7 +94,7 @@ static int get_segments(struct wc_queue *q)
 
 enum who { NO_KEY, WRONG_KEY, RIGHT_KEY, REVOKED };
 enum op { READ, WRITE, ATOMIC, PERSIST, ADMIN, NR_OPS };
-enum whose { OWN, ANOTHERS, NR_WHOSE };
+enum whose { OWN, FOREIGN, NR_WHOSE };
 
 static const char *const who_names[] = { "no key", "wrong key", "right key", "revoked" };
 static const char *const op_names[] = { "read", "write", "atomic", "persist", "admin rpc" };

@@ -65,6 +65,30 @@ rights_reset() {
 	allow alice && allow bob && allow_ro carol
 }
 
+# server_tools: what pmof(1) has for all this; a part of the caller's suite.
+server_tools() {
+	t "a client with a new key" pmof server client add dave --generate /tmp/dave.key --max-sessions 3
+	t "its file is its owner's alone" test "$(stat -c %a /tmp/dave.key)" = 600
+	t "the limit is set" test "$(cat "$CONFIG/clients/dave/max_sessions")" = 3
+	t "a file that is there stays" fails_with "exists" pmof server client add dave --generate /tmp/dave.key
+	t "allow, read-only" pmof server allow data dave:ro
+	t "list shows it" sh -c "pmof server list | grep -q dave:ro"
+	t "list has it in JSON" sh -c "pmof server list --json | grep -q dave:ro"
+	t "list has no key" sh -c "! pmof server list --json | grep -f /tmp/dave.key"
+	t "a client is in one list only" fails_with "already" pmof server allow data dave
+	t "an unknown client" fails_with "no such" pmof server allow data nobody
+	chmod 644 /tmp/dave.key
+	t "a key that others may read" fails_with "owner" pmof server client add erin --key /tmp/dave.key
+	t "has made no client" test ! -e "$CONFIG/clients/erin"
+	chmod 600 /tmp/dave.key
+	t "a key from a file" pmof server client add erin --key /tmp/dave.key
+	t "disallow" pmof server disallow data dave
+	t "remove a client" pmof server client remove dave
+	t "remove one that is in a list" sh -c "pmof server allow data erin && pmof server client remove erin"
+	t "nobody may come now" test "$(cat "$NS/allow_any")" = 0
+	set_attr "$NS/allow_any" 1
+}
+
 # server_rights: obeys until the client has signalled rights-done.
 server_rights() {
 	obey rights-done
