@@ -171,25 +171,19 @@ static void report(struct pmof_ns *ns, u64 sectors, bool gained)
 static void rescan(struct pmof_ns *ns)
 {
 	struct pmof_bad *bad = &ns->bad;
-	struct pmof_pages now;
 	u64 sectors, before;
 	bool gained;
 
 	/* Nothing there, and nothing known. */
 	if (!pmof_bad_any(bad) && !READ_ONCE(bad->sectors))
 		return;
-	if (alloc_pages_of(&now)) {
-		detach_sessions(ns);
-		return;
-	}
 	mutex_lock(&bad->lock);
-	sectors = read_list(ns, &now);
+	sectors = read_list(ns, &bad->spare);
 	before = bad->sectors;
-	gained = pmof_pages_gained(&bad->pages, &now);
-	swap(bad->pages, now);
+	gained = pmof_pages_gained(&bad->pages, &bad->spare);
+	swap(bad->pages, bad->spare);
 	WRITE_ONCE(bad->sectors, sectors);
 	mutex_unlock(&bad->lock);
-	kfree(now.range);
 	if (gained || sectors != before)
 		report(ns, sectors, gained);
 	if (gained)
@@ -198,8 +192,7 @@ static void rescan(struct pmof_ns *ns)
 
 /*
  * Reads the list again.  If a page has become bad, no HCA reaches it any more
- * when this returns, whoever was the first to see it.  Sleeps.  Without memory
- * for that, all sessions are ended: what they register anew is without it.
+ * when this returns, whoever was the first to see it.  Sleeps.
  */
 void pmof_bad_rescan(struct pmof_ns *ns)
 {
@@ -274,7 +267,7 @@ int pmof_bad_open(struct pmof_ns *ns)
 	int rc;
 
 	bad->list = ns->bdev.bdev->bd_disk->bb;
-	rc = alloc_pages_of(&bad->pages);
+	rc = alloc_pages_of(&bad->pages) ?: alloc_pages_of(&bad->spare);
 	if (rc)
 		return rc;
 	bad->sectors = read_list(ns, &bad->pages);
@@ -297,7 +290,9 @@ void pmof_bad_close(struct pmof_ns *ns)
 
 	cancel_delayed_work_sync(&bad->rescan);
 	kfree(bad->pages.range);
+	kfree(bad->spare.range);
 	bad->pages = (struct pmof_pages){ };
+	bad->spare = (struct pmof_pages){ };
 	bad->sectors = 0;
 	bad->list = NULL;
 }

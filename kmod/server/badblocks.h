@@ -15,8 +15,9 @@ struct pmof_srv_req;
 struct pmof_bad {
 	struct badblocks *list;		/* the block device's, or NULL; fixed while enabled */
 	struct mutex scan;		/* held by a rescan, until the sessions are gone */
-	struct mutex lock;		/* the next two: a leaf */
+	struct mutex lock;		/* the next three: a leaf */
 	struct pmof_pages pages;	/* as the list was when it was last read */
+	struct pmof_pages spare;	/* for the next time */
 	u64 sectors;
 	struct delayed_work rescan;
 	u64 seq;			/* pmof_sessions_mutex: times that pages were added */
