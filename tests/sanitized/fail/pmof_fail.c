@@ -7,6 +7,8 @@
  * then on the N-th of these fails, once.  "0 0" ends it.  Read: how many there were,
  * and, if one has failed, which function it was and from where it was called.
  *
+ * Where the kernel has no failslab, the allocators themselves fail.
+ *
  * An allocation is pmof's if a function of a pmof module is on the stack, a verbs
  * call if such a function makes it.  Load it before them, and after soft-RoCE.
  */
@@ -28,6 +30,7 @@
  * struct site - a function that can be made to fail
  * @kind: one of KIND_*
  * @error: what it then returns
+ * @instead: only where the kernel has no failslab
  * @bad_wr: it takes a work request, and says by its third argument which one failed
  * @probe: at its entry
  * @there: this kernel has it
@@ -35,6 +38,7 @@
 struct site {
 	unsigned int kind;
 	long error;
+	bool instead;
 	bool bad_wr;
 	struct kprobe probe;
 	bool there;
@@ -42,11 +46,19 @@ struct site {
 
 #define SITE(kind_, symbol, error_) \
 	{ .kind = kind_, .error = error_, .probe.symbol_name = symbol }
+#define SITE_ALLOC(symbol) \
+	{ .kind = KIND_SLAB, .instead = true, .probe.symbol_name = symbol }
 #define SITE_WR(symbol) \
 	{ .kind = KIND_VERBS, .error = -ENOMEM, .bad_wr = true, .probe.symbol_name = symbol }
 
 static struct site sites[] = {
 	SITE(KIND_SLAB, "should_failslab", -ENOMEM),
+	SITE_ALLOC("kmem_cache_alloc_noprof"),
+	SITE_ALLOC("kmem_cache_alloc_lru_noprof"),
+	SITE_ALLOC("kmem_cache_alloc_node_noprof"),
+	SITE_ALLOC("__kmalloc_noprof"),
+	SITE_ALLOC("__kmalloc_cache_noprof"),
+	SITE_ALLOC("__kmalloc_cache_node_noprof"),
 	SITE(KIND_PAGES, "should_fail_alloc_page", true),
 	SITE(KIND_VERBS, "__ib_alloc_pd", -ENOMEM),
 	SITE(KIND_VERBS, "__ib_alloc_cq", -ENOMEM),
@@ -297,6 +309,9 @@ static int __init pmof_fail_init(void)
 	if (rc)
 		return rc;
 	for (i = 0; i < ARRAY_SIZE(sites); i++) {
+		/* failslab's is the first. */
+		if (sites[i].instead && sites[0].there)
+			continue;
 		sites[i].probe.pre_handler = before;
 		sites[i].probe.post_handler = after;
 		rc = register_kprobe(&sites[i].probe);
