@@ -225,7 +225,7 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
  * If the generation has changed, what was put and not made durable may be gone:
  * each open file will hear of that, once.
  *
- * The epoch first: a put that has completed and sets its marks only now sees it
+ * [V5] The epoch first: a put that has completed and sets its marks only now sees it
  * behind them, and is begun again; or we see the marks.
  */
 static void settle(struct pmof_conn *conn, u64 generation)

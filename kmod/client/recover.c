@@ -26,10 +26,11 @@ static void set_state(struct pmof_conn *conn, enum pmof_state to)
 	conn->state = to;
 }
 
-/* The recovery work does the rest. */
+/* The recovery work does the rest; an attempt that is under way ends. */
 static void set_dead(struct pmof_conn *conn)
 {
 	set_state(conn, PMOF_DEAD);
+	conn->lost = true;
 	conn->refuse = conn->removed ? -ENODEV : -EIO;
 	mod_delayed_work(pmof_wq, &conn->recover, 0);
 }
@@ -263,6 +264,8 @@ bool pmof_conn_go_live(struct pmof_conn *conn)
 		conn->refuse = 0;
 		conn->reason = 0;
 		conn->announced = 0;
+		cancel_delayed_work(&conn->fail_io);
+		cancel_delayed_work(&conn->loss);
 		pmof_keep_alive_start(conn);
 	}
 	spin_unlock_irq(&conn->state_lock);
@@ -284,8 +287,6 @@ static bool begin_attempt(struct pmof_conn *conn)
 
 static void recovered(struct pmof_conn *conn)
 {
-	cancel_delayed_work(&conn->fail_io);
-	cancel_delayed_work(&conn->loss);
 	conn->reconnects++;
 	dev_info(&conn->dev, "reconnected to %s after %lu s, attempt %u%s%s\n", conn->opt.name,
 		 (jiffies - conn->lost_at) / HZ, conn->attempt,
