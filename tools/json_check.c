@@ -11,23 +11,34 @@
 
 #define FILE_MAX	(1 << 20)	/* bytes of a configuration file */
 
+/* Up to FILE_MAX bytes of it; 0 or an errno. */
+static int read_fd(int fd, char *text, size_t *len)
+{
+	ssize_t n;
+
+	for (*len = 0; *len <= FILE_MAX; *len += (size_t)n) {
+		n = read(fd, text + *len, FILE_MAX + 1 - *len);
+		if (n < 0)
+			return errno;
+		if (!n)
+			return 0;
+	}
+	return EFBIG;
+}
+
 /* The whole file, NUL terminated; NULL with errno. */
 static char *read_file(const char *path, size_t *len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
-	char *text = fd < 0 ? NULL : malloc(FILE_MAX + 1);
-	ssize_t n = 1;
+	char *text;
 
 	*len = 0;
-	while (text && n > 0 && *len <= FILE_MAX) {
-		n = read(fd, text + *len, FILE_MAX + 1 - *len);
-		if (n > 0)
-			*len += (size_t)n;
-	}
-	error = n < 0 || !text ? errno : *len > FILE_MAX ? EFBIG : 0;
-	if (fd >= 0)
-		close(fd);
-	if (error) {
+	if (fd < 0)
+		return NULL;
+	text = malloc(FILE_MAX + 2);
+	error = text ? read_fd(fd, text, len) : ENOMEM;
+	close(fd);
+	if (!text || error) {
 		free(text);
 		errno = error;
 		return NULL;

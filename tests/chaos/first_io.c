@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	memset(buf, 0x5a, BYTES);
 	last = now();
 	end = last + atof(argv[2]);
-	while ((t = now()) < end) {
+	while (now() < end) {
 		if (pwrite(fd, buf, BYTES, 1 << 20) != BYTES) {
 			errors++;
 			usleep(10000);

@@ -26,7 +26,6 @@ enum kind { PUT, PUT_NOREPLAY, PERSIST, COMMIT, BLOCK, KINDS };
 
 struct worker {
 	pthread_t thread;
-	enum kind kind;
 	uint64_t base;			/* of its slots, in the namespace */
 	uint64_t state;			/* of its random numbers */
 	uint64_t seq;			/* the last one it has used */
@@ -34,8 +33,9 @@ struct worker {
 	char *buf;
 
 	/* Read by the thread that talks to the host. */
-	uint64_t acks, unknown, prepares;
+	uint64_t acks, unknown;
 	double last_ack, gap;		/* monotonic seconds; the longest time between two */
+	enum kind kind;
 	bool parked;
 	char error[200];		/* of an operation that must not fail so */
 };

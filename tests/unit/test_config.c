@@ -27,7 +27,7 @@ static void drop(void)
 {
 	unlink(path);
 	rmdir(dir);
-	memcpy(strrchr(dir, '.') + 1, "XXXXXX", 6);
+	memset(strrchr(dir, '.') + 1, 'X', 6);
 	*path = '\0';
 }
 
