@@ -55,7 +55,7 @@ OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
 $(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 
 # The hostile clients speak the wire protocol by themselves.
-HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero)
+HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero fuzz_peer)
 $(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
 	kmod/common/range.c
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
@@ -145,6 +145,10 @@ check-vm: ## run the VM suites; KVER=6.1|6.12, SUITE= select
 check-crash-plugin: crash-selftest ## run the test of the crash explorer's QEMU plugin (a minute)
 	@BUILD="$(BUILD)" tests/crash/selftest
 
+fuzz: ## tell every way in nonsense; SECONDS=N each, SEED=N
+	@BUILD="$(BUILD)" FUZZ_SECONDS=$(or $(SECONDS),60) FUZZ_SEED=$(or $(SEED),1) \
+		tests/run --kernel $(or $(KVER),6.12) --domain mem-ctrl --run fuzz vm
+
 check-mutants: ## prove that the unit tests notice mistakes
 	@BUILD="$(BUILD)" tests/unit/mutate
 
@@ -168,5 +172,5 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 	$(VM_PROGRAMS:%=%.d)
 
 .PHONY: bench bench-kalia bench-programs check check-crash-plugin check-lab check-long check-model check-mutants check-unit \
-	check-vm check-vm-mutants crash-selftest demo lab-rxe lab-rxe-marks lint print-trace-plugin \
+	check-vm check-vm-mutants crash-selftest demo fuzz lab-rxe lab-rxe-marks lint print-trace-plugin \
 	tests trace-plugin
