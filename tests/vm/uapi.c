@@ -18,11 +18,13 @@ struct call {
 static const struct call calls[] = {
 	{ "GET_INFO", PMOF_IOC_GET_INFO, sizeof(struct pmof_info), false, 0 },
 	{ "PUT", PMOF_IOC_PUT, sizeof(struct pmof_rw), true,
-	  PMOF_F_PERSIST | PMOF_F_COMMIT },
-	{ "GET", PMOF_IOC_GET, sizeof(struct pmof_rw), true, PMOF_F_VALID },
-	{ "PERSIST", PMOF_IOC_PERSIST, sizeof(struct pmof_persist), true, 0 },
-	{ "CAS", PMOF_IOC_CAS, sizeof(struct pmof_atomic), true, PMOF_F_PERSIST },
-	{ "FETCH_ADD", PMOF_IOC_FETCH_ADD, sizeof(struct pmof_atomic), true, PMOF_F_PERSIST },
+	  PMOF_F_PERSIST | PMOF_F_COMMIT | PMOF_F_NOREPLAY },
+	{ "GET", PMOF_IOC_GET, sizeof(struct pmof_rw), true, PMOF_F_VALID | PMOF_F_NOREPLAY },
+	{ "PERSIST", PMOF_IOC_PERSIST, sizeof(struct pmof_persist), true, PMOF_F_NOREPLAY },
+	{ "CAS", PMOF_IOC_CAS, sizeof(struct pmof_atomic), true,
+	  PMOF_F_PERSIST | PMOF_F_NOREPLAY },
+	{ "FETCH_ADD", PMOF_IOC_FETCH_ADD, sizeof(struct pmof_atomic), true,
+	  PMOF_F_PERSIST | PMOF_F_NOREPLAY },
 	{ "SUBMIT", PMOF_IOC_SUBMIT, sizeof(struct pmof_submit), true, 0 },
 };
 
