@@ -215,7 +215,8 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 		return "the segments have another size";
 	if (login->nr_queues < conn->nr_queues)
 		return "the server grants fewer queues than before";
-	if (login->max_inline < conn->login.max_inline || login->max_ranges < conn->login.max_ranges)
+	if (login->max_inline < conn->login.max_inline ||
+	    login->max_ranges < conn->login.max_ranges)
 		return "the server takes smaller messages than before";
 	if (conn->usable & ~pmof_persist_usable(conn, login))
 		return "a persist method is no longer offered";

@@ -304,7 +304,7 @@ static void give_up(struct pmof_conn *conn, const char *why)
 	spin_unlock_irq(&conn->state_lock);
 }
 
-static void attempt(struct pmof_conn *conn)
+static void reconnect(struct pmof_conn *conn)
 {
 	const char *why = NULL;
 	unsigned int delay;
@@ -369,7 +369,7 @@ static void recover_work(struct work_struct *work)
 	}
 	if (READ_ONCE(conn->refuse))
 		release_waiters(conn);
-	attempt(conn);
+	reconnect(conn);
 	memalloc_noio_restore(noio);
 	release_waiters(conn);
 	if (READ_ONCE(conn->state) == PMOF_DEAD)
