@@ -9,7 +9,7 @@ bad_name=poisoned
 
 bad_connect() {
 	exec 3<>/dev/pmof-control || return
-	/usr/bin/echo "addr=$LAB_IP,name=$bad_name${1:+,$1}" >&3 || { exec 3>&-; return 1; }
+	/usr/bin/echo "addr=$LAB_IP,name=$bad_name,device_loss_timeout=0${1:+,$1}" >&3 || { exec 3>&-; return 1; }
 	read -r _answer <&3
 	exec 3>&-
 	until_true 5 test -b "/dev/pmof${_answer#instance=}"
