@@ -137,7 +137,7 @@ lab-rxe-marks: $(BUILD)/lab-rxe-marks/rdma_rxe.ko ## the same, with the power-cu
 
 # --- what people and machines call -------------------------------------------
 
-check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (about 20 minutes)
+check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (half an hour and more)
 	@BUILD="$(BUILD)" tests/run unit model lab vm crash
 
 check-long: ## check, with the long variants of the VM suites
