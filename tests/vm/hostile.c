@@ -183,7 +183,7 @@ TEST_F(window, login_wrong_fields)
 
 TEST_F(window, opcodes_that_the_admin_queue_does_not_take)
 {
-	static const u8 opcodes[] = { 0x00, 0x07, 0x0f, PMOF_MSG_ANNOUNCE,
+	static const u8 opcodes[] = { 0x00, 0x0e, 0x0f, PMOF_MSG_ANNOUNCE,
 				      PMOF_MSG_PERSIST, PMOF_MSG_PUT, PMOF_MSG_COMMIT,
 				      PMOF_MSG_PREPARE, PMOF_MSG_REVALIDATE, 0x15, 0x7f };
 	struct pmof_wire_hdr h;
