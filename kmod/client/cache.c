@@ -175,7 +175,8 @@ int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	struct pmof_conn *conn = file->private_data;
 	u64 size = conn->login.ns_size;
-	struct pmof_req req = { .opcode = PMOF_OP_PERSIST, .offset = start };
+	struct pmof_req req = { .opcode = PMOF_OP_PERSIST, .offset = start, .file = file };
+	u32 epoch = READ_ONCE(conn->epoch);
 	int written = file_write_and_wait_range(file, start, end);
 	int rc = pmof_conn_check(conn);
 	struct pmof_range range;
@@ -184,7 +185,8 @@ int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 		return rc ?: written;
 	req.length = end < size ? end - start + 1 : size - start;
 	range = (struct pmof_range) { req.offset, req.length };
+	/* There may be none because the server has restarted, and all are lost. */
 	if (end != LLONG_MAX && pmof_dirty_none(conn, &range))
-		return 0;
+		return epoch == READ_ONCE(conn->epoch) ? 0 : -EIO;
 	return pmof_req_run(conn, &req);
 }

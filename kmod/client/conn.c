@@ -213,7 +213,8 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 		return "the segments have another size";
 	if (login->nr_queues < conn->nr_queues)
 		return "the server grants fewer queues than before";
-	if (login->max_inline < conn->login.max_inline || login->max_ranges < conn->login.max_ranges)
+	if (login->max_inline < conn->login.max_inline ||
+	    login->max_ranges < conn->login.max_ranges)
 		return "the server takes smaller messages than before";
 	if (conn->usable & ~pmof_persist_usable(conn, login))
 		return "a persist method is no longer offered";
@@ -226,7 +227,7 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
  * If the generation has changed, what was put and not made durable may be gone:
  * each open file will hear of that, once.
  *
- * The epoch first: a put that has completed and sets its marks only now sees it
+ * [V5] The epoch first: a put that has completed and sets its marks only now sees it
  * behind them, and is begun again; or we see the marks.
  */
 static void settle(struct pmof_conn *conn, u64 generation)

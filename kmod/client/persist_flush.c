@@ -197,6 +197,13 @@ static int flush_persist(struct pmof_queue *q, const struct pmof_range *range)
 	struct pmof_range run;
 	int rc, waited;
 
+	/*
+	 * [V3] A FLUSH answers for what its own queue pair has written.  What those
+	 * of an earlier connection have left is placed [V1], and so the server's CPU
+	 * can write it back.
+	 */
+	if (conn->session > 1)
+		return pmof_assist_persist(q, range);
 	rc = marked ? pmof_dirty_take(conn, range) : 0;
 	if (rc)
 		return rc;

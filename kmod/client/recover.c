@@ -26,10 +26,11 @@ static void set_state(struct pmof_conn *conn, enum pmof_state to)
 	conn->state = to;
 }
 
-/* The recovery work does the rest. */
+/* The recovery work does the rest; an attempt that is under way ends. */
 static void set_dead(struct pmof_conn *conn)
 {
 	set_state(conn, PMOF_DEAD);
+	conn->lost = true;
 	conn->refuse = conn->removed ? -ENODEV : -EIO;
 	mod_delayed_work(pmof_wq, &conn->recover, 0);
 }
@@ -78,12 +79,14 @@ void pmof_conn_lost(struct pmof_conn *conn)
 	spin_unlock_irqrestore(&conn->state_lock, flags);
 }
 
-/* The administrator wants it gone: a connection that is lost is not waited for. */
+/* The administrator wants it gone: a connection that is lost is not waited for; @removed is set. */
 void pmof_conn_give_up(struct pmof_conn *conn)
 {
 	spin_lock_irq(&conn->state_lock);
 	if (conn->state == PMOF_RECOVERING)
 		set_dead(conn);
+	else if (conn->state == PMOF_DEAD)
+		conn->refuse = -ENODEV;
 	spin_unlock_irq(&conn->state_lock);
 }
 
@@ -263,6 +266,8 @@ bool pmof_conn_go_live(struct pmof_conn *conn)
 		conn->refuse = 0;
 		conn->reason = 0;
 		conn->announced = 0;
+		cancel_delayed_work(&conn->fail_io);
+		cancel_delayed_work(&conn->loss);
 		pmof_keep_alive_start(conn);
 	}
 	spin_unlock_irq(&conn->state_lock);
@@ -284,8 +289,6 @@ static bool begin_attempt(struct pmof_conn *conn)
 
 static void recovered(struct pmof_conn *conn)
 {
-	cancel_delayed_work(&conn->fail_io);
-	cancel_delayed_work(&conn->loss);
 	conn->reconnects++;
 	dev_info(&conn->dev, "reconnected to %s after %lu s, attempt %u%s%s\n", conn->opt.name,
 		 (jiffies - conn->lost_at) / HZ, conn->attempt,
@@ -303,7 +306,7 @@ static void give_up(struct pmof_conn *conn, const char *why)
 	spin_unlock_irq(&conn->state_lock);
 }
 
-static void attempt(struct pmof_conn *conn)
+static void reconnect(struct pmof_conn *conn)
 {
 	const char *why = NULL;
 	unsigned int delay;
@@ -368,7 +371,7 @@ static void recover_work(struct work_struct *work)
 	}
 	if (READ_ONCE(conn->refuse))
 		release_waiters(conn);
-	attempt(conn);
+	reconnect(conn);
 	memalloc_noio_restore(noio);
 	release_waiters(conn);
 	if (READ_ONCE(conn->state) == PMOF_DEAD)

@@ -30,7 +30,7 @@ static bool replayable(const struct pmof_req *req)
 }
 
 /*
- * A commit may have happened, and then the object is not prepared any more: ask.
+ * [V6] A commit may have happened, and then the object is not prepared any more: ask.
  * With PF set its data are durable [C2]; REVALIDATE makes PF so, and sets VF [C9].
  * Return: 0: it has been committed; -EAGAIN: it has not; -ESTALE; -PMOF_LOST; another
  * errno.

@@ -322,7 +322,7 @@ static void account(struct pmof_req *req)
 }
 
 /*
- * What has completed and is not durable, for a later PERSIST to find.  Return: 0, or
+ * [V5] What has completed and is not durable, for a later PERSIST to find.  Return: 0, or
  * -PMOF_LOST if the server has restarted meanwhile, and it may be gone: whoever has
  * looked for marks then has not seen ours, or we see the new epoch.
  */

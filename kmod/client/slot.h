@@ -116,6 +116,7 @@ static inline bool pmof_slot_begin(struct pmof_slot *slot, int *rc)
 		return false;
 	}
 	if (pmof_post_begin(slot->q->conn)) {
+		/* [V4] */
 		if (slot->req->session == slot->q->conn->session)
 			return true;
 		pmof_conn_leave(slot->q->conn);

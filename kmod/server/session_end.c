@@ -9,10 +9,11 @@
  *   2. moves the queue pairs to error, waits for the handlers and the flush
  *      workers to let go, drains, destroys the queue pairs;
  *   3. deregisters the MRs and frees the PD: no HCA touches the namespace now;
- *   4. destroys the cm_ids.  rdma_cm's device removal waits for them, so by
- *      then nothing of ours may be left on the device: the session is drained;
- *   5. keeps it, detached, for its loss timeout, if its client may resume it;
- *   6. or else lets go of the namespace and wakes who waits for that.
+ *      the session is drained;
+ *   4. keeps it, detached, for its loss timeout, if its client may resume it;
+ *   5. destroys the cm_ids.  rdma_cm's device removal waits for them, so by
+ *      then nothing of ours may be left on the device;
+ *   6. if it is not kept, lets go of the namespace and wakes who waits for that.
  * A detached session is what a login of the same (client, instance, path) takes
  * the ID from.  Asked for its end, the work runs a second time, from 6 on.
  */
@@ -202,7 +203,6 @@ static void drain(struct pmof_session *s)
 	stop_queues(s);
 	pmof_segments_free(s);
 	pmof_session_free_parts(s);
-	free_queues(s);
 }
 
 /* Whether it stays, for its client to resume. */
@@ -257,12 +257,17 @@ static void end_work(struct work_struct *work)
 {
 	struct pmof_session *s = container_of(work, struct pmof_session, end_work);
 
+	bool stays = false;
+
 	if (!test_and_set_bit(PMOF_SESSION_STOPPED, &s->flags))
 		drain(s);
-	if (!test_bit(PMOF_SESSION_GONE, &s->flags) && !detach(s)) {
-		set_bit(PMOF_SESSION_GONE, &s->flags);
-		finish(s);
+	if (!test_bit(PMOF_SESSION_GONE, &s->flags)) {
+		stays = detach(s);
+		/* Nobody's login waits for ib_cm, which may wait for a peer that is gone. */
+		free_queues(s);
 	}
+	if (!stays && !test_and_set_bit(PMOF_SESSION_GONE, &s->flags))
+		finish(s);
 	put_device(&s->dev);
 }
 

@@ -262,8 +262,13 @@ grown() {
 
 # pmof_connect [OPTION,...]: connects to "data", prints the instance (pmof0).
 pmof_connect() {
+	# A lost connection is a dead device, unless a test wants it otherwise.
+	case ,$1 in
+	*,device_loss_timeout=*) _more=$1 ;;
+	*) _more=device_loss_timeout=0${1:+,$1} ;;
+	esac
 	exec 3<>/dev/pmof-control || return
-	/usr/bin/echo "addr=$LAB_SERVER_IP,name=data${1:+,$1}" >&3 || { exec 3>&-; return 1; }
+	/usr/bin/echo "addr=$LAB_SERVER_IP,name=data,$_more" >&3 || { exec 3>&-; return 1; }
 	read -r _answer <&3
 	exec 3>&-
 	echo "pmof${_answer#instance=}"

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every kind of request, over and over, while something happens to the connection;
+ * and the check of what was acknowledged.
+ *
+ *   recover FILE BLOCKDEV [restart] [errors]
+ *
+ * Runs until FILE.stop exists.  The character device is PMOF_INSTANCE's; BLOCKDEV
+ * is another connection's block device.  No request may fail, but for
+ *   atomics: EIO, and then they have happened or not;
+ *   restart: the server restarts: PERSIST and fsync, EIO, and then it is all put anew;
+ *   errors: any, with one of the errors of a lost connection, and then it is repeated.
+ * Each thread has records of its own: {n, n, n, ...}; at the end each holds the last
+ * number that was acknowledged.
+ */
+#include <inttypes.h>
+#include <linux/aio_abi.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "vm.h"
+
+#define SLOTS		16
+#define LEN		12288
+#define AREA		(SLOTS * 16384UL)
+#define BASE		(64 * MiB)
+#define AIO_DEPTH	4
+
+struct worker {
+	const char *name;
+	int (*once)(struct worker *w, int slot);
+	uint64_t offset;	/* of its area */
+	uint64_t *rec;		/* LEN bytes */
+	uint64_t n;		/* what is written now */
+	uint64_t acked[SLOTS];
+	uint64_t done, errors, longest_ms;
+	char problem[160];
+	/* of some kinds */
+	unsigned char *map;
+	uint64_t generation[SLOTS];
+	uint64_t sum_low, sum_high;
+};
+
+static int fd, block_fd;
+static bool restart, errors;
+static char stop_path[256];
+static sigjmp_buf bus_place;
+
+static uint64_t place(const struct worker *w, int slot)
+{
+	return w->offset + slot * 16384UL;
+}
+
+static void fill(uint64_t *rec, uint64_t n)
+{
+	size_t i;
+
+	for (i = 0; i < LEN / 8; i++)
+		rec[i] = n;
+}
+
+static int put_durable(struct worker *w, int slot)
+{
+	return vm_put(fd, place(w, slot), w->rec, LEN, PMOF_F_PERSIST);
+}
+
+/* Up to copy_max: through a buffer. */
+static int put_small(struct worker *w, int slot)
+{
+	size_t at;
+	int rc = 0;
+
+	for (at = 0; at < LEN && !rc; at += 1024)
+		rc = vm_put(fd, place(w, slot) + at, w->rec, 1024, PMOF_F_PERSIST);
+	return rc;
+}
+
+static int put_and_persist(struct worker *w, int slot)
+{
+	int rc;
+
+	do {
+		rc = vm_put(fd, place(w, slot), w->rec, LEN, 0);
+		if (!rc)
+			rc = vm_persist(fd, place(w, slot), LEN);
+		if (rc == -EIO)
+			w->errors++;
+	} while (rc == -EIO && restart);
+	return rc;
+}
+
+static int submit(struct worker *w, int slot)
+{
+	struct pmof_op op[3] = { 0 };
+	int i, rc;
+
+	for (i = 0; i < 3; i++)
+		op[i] = (struct pmof_op) {
+			.size = sizeof(op[i]), .opcode = PMOF_OP_PUT, .length = LEN / 3,
+			.offset = place(w, slot) + i * LEN / 3, .addr = (uintptr_t)w->rec,
+			.flags = PMOF_F_PERSIST,
+		};
+	rc = vm_submit(fd, op, 3);
+	for (i = 0; i < 3 && !rc; i++)
+		rc = op[i].result;
+	return rc;
+}
+
+static int commit(struct worker *w, int slot)
+{
+	char *buf = (char *)w->rec;
+	int rc;
+
+	rc = vm_prepare(fd, place(w, slot), LEN + 8, &w->generation[slot]);
+	return rc ? rc : vm_commit(fd, place(w, slot), buf, LEN + 8, w->generation[slot]);
+}
+
+static int aio(struct worker *w, int slot)
+{
+	static __thread aio_context_t ctx;
+	struct iocb cb[AIO_DEPTH], *list[AIO_DEPTH];
+	struct io_event ev[AIO_DEPTH];
+	size_t part = LEN / AIO_DEPTH;
+	int i, rc = 0;
+
+	if (!ctx && syscall(SYS_io_setup, 8, &ctx))
+		return -errno;
+	for (i = 0; i < AIO_DEPTH; i++) {
+		cb[i] = (struct iocb) {
+			.aio_lio_opcode = IOCB_CMD_PWRITE, .aio_fildes = fd,
+			.aio_buf = (uintptr_t)w->rec, .aio_nbytes = part,
+			.aio_offset = place(w, slot) + i * part, .aio_rw_flags = RWF_DSYNC,
+		};
+		list[i] = &cb[i];
+	}
+	if (syscall(SYS_io_submit, ctx, AIO_DEPTH, list) != AIO_DEPTH ||
+	    syscall(SYS_io_getevents, ctx, AIO_DEPTH, AIO_DEPTH, ev, NULL) != AIO_DEPTH)
+		return -EPROTO;
+	for (i = 0; i < AIO_DEPTH; i++)
+		if (ev[i].res != (int64_t)part)
+			rc = (int64_t)ev[i].res < 0 ? (int)ev[i].res : -EPROTO;
+	return rc;
+}
+
+static int map_and_msync(struct worker *w, int slot)
+{
+	/* A page that cannot be read: the server has gone for too long. */
+	if (sigsetjmp(bus_place, 1))
+		return -EIO;
+	memcpy(w->map + slot * 16384, w->rec, LEN);
+	if (!msync(w->map + slot * 16384, LEN, MS_SYNC))
+		return 0;
+	w->errors += errno == EIO && restart;
+	return errno == EIO && restart ? msync(w->map + slot * 16384, LEN, MS_SYNC) : -errno;
+}
+
+static int block(struct worker *w, int slot)
+{
+	return pwrite(block_fd, w->rec, LEN, place(w, slot)) == LEN ? 0 : -errno;
+}
+
+/* Each adds 1, once or not at all. */
+static int fetch_add(struct worker *w, int slot)
+{
+	struct pmof_atomic a = {
+		.size = sizeof(a), .offset = place(w, 0), .operand = 1, .flags = PMOF_F_PERSIST,
+	};
+	int rc = vm_ioctl(fd, PMOF_IOC_FETCH_ADD, &a);
+
+	(void)slot;
+	w->sum_high++;
+	w->sum_low += !rc;
+	w->errors += rc == -EIO;
+	return rc == -EIO ? 0 : rc;
+}
+
+static struct worker workers[] = {
+	{ .name = "durable puts", .once = put_durable },
+	{ .name = "small durable puts", .once = put_small },
+	{ .name = "puts and persists", .once = put_and_persist },
+	{ .name = "submits", .once = submit },
+	{ .name = "commits", .once = commit },
+	{ .name = "aio", .once = aio },
+	{ .name = "msyncs", .once = map_and_msync },
+	{ .name = "block writes", .once = block },
+	{ .name = "atomics", .once = fetch_add },
+};
+
+#define NR	(sizeof(workers) / sizeof(workers[0]))
+
+static bool tolerated(int rc)
+{
+	return errors && (rc == -EIO || rc == -ENODEV || rc == -EACCES || rc == -ENOLINK);
+}
+
+static void check_slot(struct worker *w, int slot, bool exact)
+{
+	uint64_t *back = vm_pages(LEN);
+	size_t i;
+	int rc = vm_get(fd, place(w, slot), back, LEN);
+
+	if (rc)
+		snprintf(w->problem, sizeof(w->problem), "get: %s", strerror(-rc));
+	for (i = 0; i < LEN / 8 && !rc && !*w->problem; i++)
+		if (back[i] != w->acked[slot] && (exact || back[i] != w->n))
+			snprintf(w->problem, sizeof(w->problem),
+				 "slot %d word %zu is %" PRIu64 ", acknowledged %" PRIu64, slot, i,
+				 back[i], w->acked[slot]);
+	munmap(back, LEN);
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	int slot, rc = 0;
+
+	for (w->n = 1; access(stop_path, F_OK) && !*w->problem; w->n++) {
+		double start = vm_now();
+
+		slot = w->n % SLOTS;
+		fill(w->rec, w->n);
+		do {
+			rc = w->once(w, slot);
+			w->errors += !!rc;
+			if (rc && tolerated(rc))
+				usleep(100000);
+		} while (tolerated(rc));
+		if (rc) {
+			snprintf(w->problem, sizeof(w->problem), "number %" PRIu64 ": %s", w->n,
+				 strerror(-rc));
+			break;
+		}
+		w->acked[slot] = w->n;
+		w->done++;
+		if ((vm_now() - start) * 1000 > w->longest_ms)
+			w->longest_ms = (vm_now() - start) * 1000;
+		if (w->once != fetch_add && w->n % 8 == 0)
+			check_slot(w, slot, true);
+	}
+	return NULL;
+}
+
+static int finish(struct worker *w)
+{
+	uint64_t sum = 0;
+	int slot;
+
+	for (slot = 0; slot < SLOTS && !*w->problem && w->once != fetch_add; slot++)
+		check_slot(w, slot, true);
+	if (w->once == fetch_add && !vm_get(fd, place(w, 0), &sum, 8) &&
+	    (sum < w->sum_low || sum > w->sum_high))
+		snprintf(w->problem, sizeof(w->problem), "%" PRIu64 " of %" PRIu64 " to %" PRIu64,
+			 sum, w->sum_low, w->sum_high);
+	printf("%s: %" PRIu64 " done, %" PRIu64 " errors, the longest took %" PRIu64 " ms%s%s\n",
+	       w->name, w->done, w->errors, w->longest_ms, *w->problem ? ": " : "", w->problem);
+	return *w->problem || !w->done;
+}
+
+static void prepare(struct worker *w, uint64_t offset)
+{
+	char *zero = vm_pages(AREA);
+
+	w->offset = offset;
+	w->rec = vm_pages(16384);
+	if (w->once == map_and_msync) {
+		w->map = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+		if (w->map == MAP_FAILED)
+			abort();
+	}
+	if (vm_put(fd, offset, zero, AREA, PMOF_F_PERSIST))
+		abort();
+	munmap(zero, AREA);
+}
+
+static void on_bus(int sig)
+{
+	(void)sig;
+	siglongjmp(bus_place, 1);
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[NR];
+	char started[256];
+	int i, bad = 0;
+
+	if (argc < 3)
+		return 2;
+	for (i = 3; i < argc; i++) {
+		restart |= !strcmp(argv[i], "restart");
+		errors |= !strcmp(argv[i], "errors");
+	}
+	snprintf(stop_path, sizeof(stop_path), "%s.stop", argv[1]);
+	snprintf(started, sizeof(started), "%s.started", argv[1]);
+	signal(SIGBUS, on_bus);
+	fd = vm_open(vm_instance(), O_RDWR);
+	block_fd = open(argv[2], O_RDWR | O_DIRECT | O_CLOEXEC);
+	if (fd < 0 || block_fd < 0)
+		return 2;
+	for (i = 0; i < (int)NR; i++)
+		prepare(&workers[i], BASE + i * AREA);
+	for (i = 0; i < (int)NR; i++)
+		if (pthread_create(&thread[i], NULL, work, &workers[i]))
+			abort();
+	close(open(started, O_WRONLY | O_CREAT, 0600));
+	for (i = 0; i < (int)NR; i++)
+		pthread_join(thread[i], NULL);
+	for (i = 0; i < (int)NR; i++)
+		bad += finish(&workers[i]);
+	return bad != 0;
+}
