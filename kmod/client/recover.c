@@ -79,12 +79,14 @@ void pmof_conn_lost(struct pmof_conn *conn)
 	spin_unlock_irqrestore(&conn->state_lock, flags);
 }
 
-/* The administrator wants it gone: a connection that is lost is not waited for. */
+/* The administrator wants it gone: a connection that is lost is not waited for; @removed is set. */
 void pmof_conn_give_up(struct pmof_conn *conn)
 {
 	spin_lock_irq(&conn->state_lock);
 	if (conn->state == PMOF_RECOVERING)
 		set_dead(conn);
+	else if (conn->state == PMOF_DEAD)
+		conn->refuse = -ENODEV;
 	spin_unlock_irq(&conn->state_lock);
 }
 

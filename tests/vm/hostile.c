@@ -183,9 +183,9 @@ TEST_F(window, login_wrong_fields)
 
 TEST_F(window, opcodes_that_the_admin_queue_does_not_take)
 {
-	static const u8 opcodes[] = { 0x00, 0x04, 0x0f, PMOF_MSG_PERSIST, PMOF_MSG_PUT,
-				      PMOF_MSG_COMMIT, PMOF_MSG_PREPARE, PMOF_MSG_REVALIDATE,
-				      0x15, 0x7f };
+	static const u8 opcodes[] = { 0x00, 0x0e, 0x0f, PMOF_MSG_ANNOUNCE,
+				      PMOF_MSG_PERSIST, PMOF_MSG_PUT, PMOF_MSG_COMMIT,
+				      PMOF_MSG_PREPARE, PMOF_MSG_REVALIDATE, 0x15, 0x7f };
 	struct pmof_wire_hdr h;
 	struct wc_session s;
 	size_t i;

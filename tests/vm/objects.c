@@ -278,9 +278,9 @@ TEST_F(window, bad_flags)
 {
 	struct pmof_rw rw = { .size = sizeof(rw), .offset = WINDOW_OFF, .length = 64,
 			      .addr = (uintptr_t)self->now };
-	static const uint32_t put[] = { PMOF_F_VALID, PMOF_F_VALID | PMOF_F_COMMIT, 8, 1U << 31 };
+	static const uint32_t put[] = { PMOF_F_VALID, PMOF_F_VALID | PMOF_F_COMMIT, 16, 1U << 31 };
 	static const uint32_t get[] = { PMOF_F_COMMIT, PMOF_F_PERSIST, PMOF_F_VALID | PMOF_F_COMMIT,
-					PMOF_F_VALID | PMOF_F_PERSIST, 8, 1U << 31 };
+					PMOF_F_VALID | PMOF_F_PERSIST, 16, 1U << 31 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(put); i++) {
