@@ -20,9 +20,11 @@ TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
 
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
-UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c kmod/common/names.c \
+UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
+	kmod/common/auth.c kmod/common/range.c kmod/common/pieces.c kmod/common/names.c \
 	kmod/client/options.c kmod/client/method.c kmod/client/auto_table.c \
-	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c
+	kmod/server/placement.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
+	tests/hmac.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -53,8 +55,9 @@ OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
 $(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 
 # The hostile clients speak the wire protocol by themselves.
-HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero)
-$(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/range.c
+HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero fuzz_peer)
+$(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
+	kmod/common/range.c
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
@@ -63,7 +66,7 @@ $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c 
 $(addprefix $(TEST_BUILD)/vm/,mmap mmap_life): tests/vm/mapping.h
 
 # io_uring's: with the library inside, the VMs need not have it.
-RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring)
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
 
@@ -122,13 +125,16 @@ lab-rxe-marks: $(BUILD)/lab-rxe-marks/rdma_rxe.ko ## the same, with the power-cu
 # --- what people and machines call -------------------------------------------
 
 check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (about 20 minutes)
-	@BUILD="$(BUILD)" tests/run unit lab vm crash
+	@BUILD="$(BUILD)" tests/run unit model lab vm crash
 
 check-long: ## check, with the long variants of the VM suites
-	@BUILD="$(BUILD)" tests/run --long unit lab vm crash
+	@BUILD="$(BUILD)" tests/run --long unit model lab vm crash
 
 check-unit: ## run the host unit tests (seconds)
 	@BUILD="$(BUILD)" tests/run unit
+
+check-model: ## check the models of the protocols with spin (half a minute)
+	@BUILD="$(BUILD)" tests/run model
 
 check-lab: ## run the lab's own test
 	@BUILD="$(BUILD)" tests/run lab
@@ -144,6 +150,10 @@ check-kcsan: ## run the same on the kernel that finds data races
 
 check-crash-plugin: crash-selftest ## run the test of the crash explorer's QEMU plugin (a minute)
 	@BUILD="$(BUILD)" tests/crash/selftest
+
+fuzz: ## tell every way in nonsense; SECONDS=N each, SEED=N
+	@BUILD="$(BUILD)" FUZZ_SECONDS=$(or $(SECONDS),60) FUZZ_SEED=$(or $(SEED),1) \
+		tests/run --kernel $(or $(KVER),6.12) --domain mem-ctrl --run fuzz vm
 
 check-mutants: ## prove that the unit tests notice mistakes
 	@BUILD="$(BUILD)" tests/unit/mutate
@@ -167,6 +177,7 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: bench bench-kalia bench-programs check check-crash-plugin check-kcsan check-lab check-sanitized check-long check-mutants check-unit \
-	check-vm check-vm-mutants crash-selftest demo lab-rxe lab-rxe-marks lint print-trace-plugin \
+.PHONY: bench bench-kalia bench-programs check check-crash-plugin check-kcsan check-lab check-long check-model \
+	check-mutants check-sanitized check-unit check-vm check-vm-mutants crash-selftest demo fuzz lab-rxe \
+	lab-rxe-marks lint print-trace-plugin \
 	tests trace-plugin

@@ -283,6 +283,15 @@ static int admin_create_qp(struct pmof_conn *conn)
 	return rc ?: pmof_qp_post_all_rx(&a->qp);
 }
 
+static u32 max_sge_bytes(struct ib_device *dev)
+{
+	u32 size = ib_dma_max_seg_size(dev);
+
+	if (!ib_uses_virt_dma(dev))
+		size = min_t(size_t, size, dma_max_mapping_size(dev->dma_device));
+	return max_t(u32, size, PAGE_SIZE);
+}
+
 /* Connects the admin queue.  On error pmof_conn_teardown() frees what was made. */
 int pmof_admin_open(struct pmof_conn *conn)
 {
@@ -296,6 +305,7 @@ int pmof_admin_open(struct pmof_conn *conn)
 	if (rc)
 		return rc;
 	conn->ibdev = a->cm.id->device;
+	conn->max_sge_bytes = max_sge_bytes(conn->ibdev);
 	conn->pd = ib_alloc_pd(conn->ibdev, 0);
 	if (IS_ERR(conn->pd)) {
 		rc = PTR_ERR(conn->pd);

@@ -32,6 +32,11 @@ static struct pmof_conn *mapping_conn(const struct address_space *mapping)
 	return mapping->host->i_private;
 }
 
+static enum dma_data_direction io_dir(const struct cache_io *io)
+{
+	return io->wbc ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+}
+
 static void io_begin(struct cache_io *io, struct address_space *mapping,
 		     struct writeback_control *wbc)
 {
@@ -113,37 +118,31 @@ static void piece_done(struct pmof_slot *slot, int status)
 	pmof_req_piece_done(req, status);
 }
 
-/* Adds the piece's pages to the slot; those that are neighbours in memory too as one SGE. */
+/* Adds the piece's pages to the slot. */
 static int piece_map(struct pmof_slot *slot, struct address_space *mapping)
 {
 	XA_STATE(xas, &mapping->i_pages, slot->cached.offset >> PAGE_SHIFT);
-	u32 most = ib_dma_max_seg_size(slot->q->qp.dev);
-	u32 left = slot->cached.length, run = 0;
-	struct page *start = NULL;
+	u32 left = slot->cached.length;
+	struct bio_vec run = { };
 	struct folio *folio;
 	int rc = 0;
 
 	xas_for_each(&xas, folio, ULONG_MAX) {
-		u32 n = min_t(u32, left, PAGE_SIZE);
+		struct bio_vec bv = {
+			.bv_page = &folio->page, .bv_len = min_t(u32, left, PAGE_SIZE),
+		};
 
 		if (xas_retry(&xas, folio))
 			continue;
-		if (run && (run > most - n ||
-			    folio_pfn(folio) != page_to_pfn(start) + (run >> PAGE_SHIFT))) {
-			rc = pmof_slot_map(slot, start, 0, run);
-			run = 0;
-		}
-		if (!run)
-			start = &folio->page;
-		run += n;
-		left -= n;
+		rc = pmof_slot_map_next(slot, &run, &bv);
+		left -= bv.bv_len;
 		if (rc || !left)
 			break;
 	}
-	return rc ?: pmof_slot_map(slot, start, 0, run);
+	return rc ?: pmof_slot_map_next(slot, &run, NULL);
 }
 
-/* Posts the slot with its piece.  Return: 0, or -ENOMEM and the slot is the caller's. */
+/* Posts the slot with its piece.  Return: 0; -ENOMEM, -EIO: the slot is the caller's. */
 static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
 {
 	const struct pmof_persist_ops *ops;
@@ -153,7 +152,7 @@ static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
 
 	ops = pmof_persist_pick(slot->q->conn, slot->cached.length);
 	slot->done = piece_done;
-	pmof_slot_map_begin(slot, io->wbc ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
+	pmof_slot_map_begin(slot, io_dir(io));
 	rc = piece_map(slot, io->mapping);
 	if (rc) {
 		pmof_slot_unmap(slot);
@@ -207,7 +206,7 @@ static bool fits_piece(const struct cache_io *io, pgoff_t index)
 	const struct pmof_queue *q = io->req.q;
 	u64 in_segment = (1ULL << q->conn->layout.shift) - 1;
 
-	return index == io->first + io->nr && io->nr < (io->wbc ? q->write_sge : q->read_sge) &&
+	return index == io->first + io->nr && io->nr < pmof_queue_max_sge(q, io_dir(io)) &&
 	       ((u64)index << PAGE_SHIFT) & in_segment;
 }
 

@@ -11,14 +11,44 @@ static struct kmem_cache *async_cache;
 static struct workqueue_struct *async_wq;
 
 /* From a context that must not sleep. */
-struct pmof_async *pmof_async_alloc(void)
+struct pmof_async *pmof_async_alloc(const struct pmof_req *op)
 {
-	return kmem_cache_alloc(async_cache, GFP_NOWAIT | __GFP_NOWARN);
+	struct pmof_async *a = kmem_cache_alloc(async_cache, GFP_NOWAIT | __GFP_NOWARN);
+
+	if (a)
+		a->req = *op;
+	return a;
 }
 
 void pmof_async_free(struct pmof_async *a)
 {
 	kmem_cache_free(async_cache, a);
+}
+
+/**
+ * pmof_async_start - start what pmof_async_alloc() has made
+ * @conn: connection
+ * @a: with its owner; or NULL
+ * @end: called when it has ended; frees it
+ *
+ * Does not sleep.  Return: -EIOCBQUEUED, or what pmof_req_start() returns for
+ * what has not been started, and it is freed; -EAGAIN also where there is no
+ * memory now.
+ */
+int pmof_async_start(struct pmof_conn *conn, struct pmof_async *a,
+		     void (*end)(struct pmof_req *req))
+{
+	int rc;
+
+	if (!a)
+		return -EAGAIN;
+	a->req.end = end;
+	a->req.nowait = true;
+	rc = pmof_req_start(conn, &a->req);
+	if (!rc)
+		return -EIOCBQUEUED;
+	pmof_async_free(a);
+	return rc == -ENOMEM ? -EAGAIN : rc;
 }
 
 /* The file, and with it the connection and this module, may go with the last line. */
@@ -66,30 +96,17 @@ static void rw_end(struct pmof_req *req)
 	}
 }
 
-/**
- * pmof_async_rw - start a read or write
- * @iocb: its ki_complete() is called when it has ended; its private is set
- * @op: checked
- *
- * Does not sleep.  Return: -EIOCBQUEUED, or what pmof_req_start() returns for
- * what has not been started; -EAGAIN also where there is no memory now.
+/*
+ * Starts a checked read or write, as pmof_async_start().  @iocb's ki_complete() is
+ * called when it has ended; its private is set.
  */
 ssize_t pmof_async_rw(struct kiocb *iocb, const struct pmof_req *op)
 {
-	struct pmof_async *a = pmof_async_alloc();
-	int rc;
+	struct pmof_async *a = pmof_async_alloc(op);
 
-	if (!a)
-		return -EAGAIN;
-	a->req = *op;
-	a->req.end = rw_end;
-	a->req.nowait = true;
-	a->iocb = iocb;
-	rc = pmof_req_start(iocb->ki_filp->private_data, &a->req);
-	if (!rc)
-		return -EIOCBQUEUED;
-	pmof_async_free(a);
-	return rc == -ENOMEM ? -EAGAIN : rc;
+	if (a)
+		a->iocb = iocb;
+	return pmof_async_start(iocb->ki_filp->private_data, a, rw_end);
 }
 
 int pmof_async_init(void)

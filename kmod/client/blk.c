@@ -68,15 +68,6 @@ void pmof_blk_free(struct pmof_conn *conn)
 	kfree(conn->blk);
 }
 
-static u32 max_segment_size(struct ib_device *dev)
-{
-	u32 size = ib_dma_max_seg_size(dev);
-
-	if (!ib_uses_virt_dma(dev))
-		size = min_t(size_t, size, dma_max_mapping_size(dev->dma_device));
-	return max_t(u32, size, PAGE_SIZE);
-}
-
 static void limits_fill(struct pmof_conn *conn, struct pmof_disk_limits *l)
 {
 	unsigned int sge = PMOF_SLOT_SGE;
@@ -88,7 +79,7 @@ static void limits_fill(struct pmof_conn *conn, struct pmof_disk_limits *l)
 		.block_size		= conn->opt.block_size,
 		.physical_size		= BLK_PHYSICAL_SIZE,
 		.max_segments		= sge,
-		.max_segment_size	= conn->blk->max_segment_size,
+		.max_segment_size	= conn->max_sge_bytes,
 		.dma_mask		= BLK_DMA_MASK,
 		.max_sectors		= BLK_MAX_BYTES >> SECTOR_SHIFT,
 		/* A request lies in one segment, so it is one chain. */
@@ -127,7 +118,6 @@ static int disk_alloc(struct pmof_blk *blk)
 	struct pmof_disk_limits limits;
 	struct gendisk *disk;
 
-	blk->max_segment_size = max_segment_size(conn->ibdev);
 	limits_fill(conn, &limits);
 	disk = pmof_disk_alloc(&blk->tags, &limits, conn);
 	if (IS_ERR(disk))

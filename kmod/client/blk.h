@@ -19,7 +19,6 @@ struct pmof_blk {
 	struct pmof_conn *conn;
 	struct gendisk *disk;
 	struct blk_mq_tag_set tags;
-	u32 max_segment_size;
 	bool added;		/* conn->state_lock: @dead may be queued */
 	struct work_struct dead;
 	struct mutex claim_lock;	/* the next three */

@@ -25,57 +25,22 @@ static bool is_cached(const struct pmof_conn *conn, const struct request *rq)
 	return conn->opt.writeback && !(rq->cmd_flags & REQ_FUA);
 }
 
-/* Memory that is contiguous, as SGEs. */
-static int map_run(struct pmof_slot *slot, const struct bio_vec *run, u32 limit)
-{
-	u32 most = slot->q->conn->blk->max_segment_size;
-	u32 done = 0;
-	int rc = 0;
-
-	while (!rc && done < run->bv_len) {
-		u32 offset = run->bv_offset + done;
-		u32 n = min(run->bv_len - done, most);
-
-		/* The queue's limits say so too. */
-		if (WARN_ON_ONCE(slot->nr_sge == limit))
-			return -EIO;
-		rc = pmof_slot_map(slot, run->bv_page + offset / PAGE_SIZE,
-				   offset_in_page(offset), n);
-		done += n;
-	}
-	return rc;
-}
-
-static bool follows(const struct bio_vec *run, const struct bio_vec *bv)
-{
-	return page_to_phys(run->bv_page) + run->bv_offset + run->bv_len ==
-	       page_to_phys(bv->bv_page) + bv->bv_offset;
-}
-
-/* The bios' own pages; neighbours become one SGE.  Return: 0, -ENOMEM (try again), -EIO. */
+/* The bios' own pages.  Return: 0, -ENOMEM (try again), -EIO. */
 static int map_data(struct pmof_slot *slot, struct request *rq)
 {
-	const struct pmof_queue *q = slot->q;
-	bool write = op_is_write(req_op(rq));
-	u32 limit = write ? q->write_sge : q->read_sge;
 	struct bio_vec run = { };
 	struct req_iterator iter;
 	struct bio_vec bv;
 	int rc = 0;
 
-	pmof_slot_map_begin(slot, write ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
+	pmof_slot_map_begin(slot, op_is_write(req_op(rq)) ? DMA_TO_DEVICE : DMA_FROM_DEVICE);
 	rq_for_each_bvec(bv, rq, iter) {
-		if (run.bv_len && follows(&run, &bv)) {
-			run.bv_len += bv.bv_len;
-			continue;
-		}
-		rc = map_run(slot, &run, limit);
+		rc = pmof_slot_map_next(slot, &run, &bv);
 		if (rc)
 			break;
-		run = bv;
 	}
 	if (!rc)
-		rc = map_run(slot, &run, limit);
+		rc = pmof_slot_map_next(slot, &run, NULL);
 	if (rc)
 		pmof_slot_unmap(slot);
 	return rc;
@@ -86,10 +51,8 @@ static void post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 			 const struct pmof_range *range)
 {
 	struct pmof_conn *conn = slot->q->conn;
-	const struct pmof_persist_ops *persist = conn->persist;
+	const struct pmof_persist_ops *persist = pmof_persist_pick(conn, range->length);
 
-	if (persist->pick)
-		persist = persist->pick(conn, range->length);
 	trace_pmof_method(conn->instance, slot->q->id, range->offset, range->length,
 			  persist->method);
 	persist->post_durable(slot, chain, range);

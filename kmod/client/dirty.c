@@ -129,6 +129,7 @@ int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range)
 	}
 	/* [P6] The queues' dirty marks are read behind this. */
 	smp_mb();
+	d->first = first;
 	d->next = first;
 	d->end = last + 1;
 	return 0;
@@ -157,7 +158,7 @@ void pmof_dirty_end(struct pmof_conn *conn, int rc)
 	struct pmof_dirty *d = &conn->dirty;
 	unsigned long w;
 
-	for (w = 0; w < BITS_TO_LONGS(d->nr); w++) {
+	for (w = BIT_WORD(d->first); w <= BIT_WORD(d->end - 1); w++) {
 		if (!d->taken[w])
 			continue;
 		if (rc)

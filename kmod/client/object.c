@@ -53,7 +53,7 @@ int pmof_objects_issue(struct pmof_req *leader)
 	unsigned int i = 0;
 	int rc;
 
-	if (leader->nowait && pmof_persist_dirty(q->conn, q))
+	if (leader->nowait && pmof_persist_others_dirty(q))
 		return -EAGAIN;
 	rc = pmof_persist_flush_queues(q->conn, q);
 	while (!rc && i < leader->group) {

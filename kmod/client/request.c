@@ -162,8 +162,7 @@ static void pick_method(struct pmof_req *req)
 
 	if (!(req->flags & (PMOF_F_PERSIST | PMOF_F_COMMIT)))
 		return;
-	req->persist = conn->persist->pick ? conn->persist->pick(conn, req->length) :
-					     conn->persist;
+	req->persist = pmof_persist_pick(conn, req->length);
 	trace_pmof_method(conn->instance, req->q->id, req->offset, req->length,
 			  req->persist->method);
 }
@@ -391,6 +390,18 @@ void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req)
 		pmof_cache_invalidate(conn, &range);
 }
 
+/* Before either of the next two issues it. */
+static int req_ready(struct pmof_conn *conn, struct pmof_req *req)
+{
+	int rc = pmof_conn_check(conn) ?: pmof_req_cache_begin(conn, req);
+
+	if (rc)
+		return rc;
+	req->pipelined = false;
+	pmof_req_begin(req, pmof_req_queue(conn));
+	return 0;
+}
+
 /**
  * pmof_req_exec - run a checked operation to its end
  * @conn: connection
@@ -401,14 +412,10 @@ void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req)
  */
 int pmof_req_exec(struct pmof_conn *conn, struct pmof_req *req)
 {
-	int rc = pmof_conn_check(conn), finished;
+	int rc = req_ready(conn, req), finished;
 
-	if (!rc)
-		rc = pmof_req_cache_begin(conn, req);
 	if (rc)
 		return rc;
-	req->pipelined = false;
-	pmof_req_begin(req, pmof_req_queue(conn));
 	rc = pmof_req_issue(req);
 	finished = pmof_req_finish(req);
 	pmof_req_cache_end(conn, req);
@@ -433,14 +440,10 @@ int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
  */
 int pmof_req_start(struct pmof_conn *conn, struct pmof_req *req)
 {
-	int rc = pmof_conn_check(conn);
+	int rc = req_ready(conn, req);
 
-	if (!rc)
-		rc = pmof_req_cache_begin(conn, req);
 	if (rc)
 		return rc;
-	req->pipelined = false;
-	pmof_req_begin(req, pmof_req_queue(conn));
 	rc = pmof_req_issue(req);
 	if (rc) {
 		/* It is one slot, so with an error it is none. */

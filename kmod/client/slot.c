@@ -187,19 +187,23 @@ void pmof_slot_map_begin(struct pmof_slot *slot, enum dma_data_direction dir)
 
 /**
  * pmof_slot_map - add memory to a slot's data
- * @slot: pmof_slot_map_begin() was called, and fewer than PMOF_SLOT_SGE times this
+ * @slot: pmof_slot_map_begin() was called
  * @page: first page
  * @offset: where the data start in it
  * @len: bytes; may go on into the pages that follow it in memory
  *
- * The caller is inside pmof_post_begin().  Any context.  Return: 0, or -ENOMEM
- * (mapping failed): then pmof_slot_unmap() must follow.
+ * The caller is inside pmof_post_begin().  Any context.  Return: 0; -ENOMEM
+ * (mapping failed) or -EIO (more than the slot may have): then pmof_slot_unmap()
+ * must follow.
  */
 int pmof_slot_map(struct pmof_slot *slot, struct page *page, u32 offset, u32 len)
 {
 	struct ib_device *dev = slot->q->qp.dev;
 	struct ib_sge *sge = &slot->sge[slot->nr_sge];
 
+	/* Whoever fills a slot has counted. */
+	if (WARN_ON_ONCE(slot->nr_sge == pmof_queue_max_sge(slot->q, slot->dir)))
+		return -EIO;
 	sge->addr = ib_dma_map_page(dev, page, offset, len, slot->dir);
 	if (unlikely(ib_dma_mapping_error(dev, sge->addr)))
 		return -ENOMEM;
@@ -210,26 +214,39 @@ int pmof_slot_map(struct pmof_slot *slot, struct page *page, u32 offset, u32 len
 	return 0;
 }
 
-/* As pmof_slot_map(), for pages in an array: those that are neighbours become one SGE. */
-int pmof_slot_map_pages(struct pmof_slot *slot, struct page **pages, u32 first_offset, u32 len)
+static bool follows(const struct bio_vec *run, const struct bio_vec *bv)
 {
-	u32 most = ib_dma_max_seg_size(slot->q->qp.dev);
+	return run->bv_len && page_to_phys(run->bv_page) + run->bv_offset + run->bv_len ==
+			      page_to_phys(bv->bv_page) + bv->bv_offset;
+}
+
+/**
+ * pmof_slot_map_next - add memory to a slot's data in parts; neighbours become one SGE
+ * @slot: as for pmof_slot_map()
+ * @run: what has been given and not been mapped yet; empty at first
+ * @next: the next part; NULL: there is none, map what is left
+ *
+ * A run longer than an SGE may be becomes several: never more than its parts
+ * would be by themselves.  Return: as pmof_slot_map().
+ */
+int pmof_slot_map_next(struct pmof_slot *slot, struct bio_vec *run, const struct bio_vec *next)
+{
 	int rc = 0;
 
-	while (len && !rc) {
-		u32 run = min_t(u32, len, PAGE_SIZE - first_offset);
-		unsigned long n = 1;
-
-		while (run < len && run <= most - PAGE_SIZE &&
-		       page_to_pfn(pages[n]) == page_to_pfn(pages[0]) + n) {
-			run += min_t(u32, len - run, PAGE_SIZE);
-			n++;
-		}
-		rc = pmof_slot_map(slot, pages[0], first_offset, run);
-		pages += n;
-		first_offset = 0;
-		len -= run;
+	if (next && follows(run, next)) {
+		run->bv_len += next->bv_len;
+		return 0;
 	}
+	while (!rc && run->bv_len) {
+		u32 n = min(run->bv_len, slot->q->conn->max_sge_bytes);
+
+		rc = pmof_slot_map(slot, run->bv_page + run->bv_offset / PAGE_SIZE,
+				   offset_in_page(run->bv_offset), n);
+		run->bv_offset += n;
+		run->bv_len -= n;
+	}
+	if (next)
+		*run = *next;
 	return rc;
 }
 

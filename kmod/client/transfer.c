@@ -158,10 +158,15 @@ int pmof_transfer_deliver(struct pmof_req *req)
 	return delivered ? 0 : -EFAULT;
 }
 
+static enum dma_data_direction req_dir(const struct pmof_req *req)
+{
+	return req->opcode == PMOF_OP_GET ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+}
+
 /* SGEs that one slot may have. */
 static u32 max_sge(const struct pmof_req *req)
 {
-	return req->opcode == PMOF_OP_GET ? req->q->read_sge : req->q->write_sge;
+	return pmof_queue_max_sge(req->q, req_dir(req));
 }
 
 /* A place in a window. */
@@ -203,7 +208,6 @@ static int map_piece(struct pmof_slot *slot, struct cursor *at, u64 bytes)
 static int issue_piece(struct pmof_req *req, struct cursor *at, const struct pmof_range *piece,
 		       const struct pmof_range *window)
 {
-	enum dma_data_direction dir = req->opcode == PMOF_OP_GET ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	struct pmof_conn *conn = req->q->conn;
 	struct pmof_slot *slot;
 	int rc;
@@ -211,7 +215,7 @@ static int issue_piece(struct pmof_req *req, struct cursor *at, const struct pmo
 	slot = pmof_slot_get(req->q, req);
 	if (!pmof_slot_begin(slot, &rc))
 		return rc;
-	pmof_slot_map_begin(slot, dir);
+	pmof_slot_map_begin(slot, req_dir(req));
 	rc = map_piece(slot, at, piece->length);
 	if (!rc) {
 		post_piece(slot, piece, window);

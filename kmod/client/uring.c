@@ -84,23 +84,17 @@ static void uring_end(struct pmof_req *req)
 
 static int uring_start(struct pmof_conn *conn, struct io_uring_cmd *cmd, const struct pmof_req *op)
 {
-	struct pmof_async *a = pmof_async_alloc();
+	struct pmof_async *a = pmof_async_alloc(op);
 	int rc;
 
-	if (!a)
-		return -EAGAIN;
-	a->req = *op;
-	a->req.end = uring_end;
-	a->req.nowait = true;
-	a->cmd = cmd;
+	if (a)
+		a->cmd = cmd;
 	pdu_of(cmd)->async = a;
 	pdu_of(cmd)->q = pmof_req_queue(conn);
-	rc = pmof_req_start(conn, &a->req);
-	if (!rc)
-		return -EIOCBQUEUED;
-	pdu_of(cmd)->q = NULL;
-	pmof_async_free(a);
-	return rc == -ENOMEM ? -EAGAIN : rc;
+	rc = pmof_async_start(conn, a, uring_end);
+	if (rc != -EIOCBQUEUED)
+		pdu_of(cmd)->q = NULL;
+	return rc;
 }
 
 /*

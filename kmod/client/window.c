@@ -34,7 +34,7 @@ static bool is_last(const struct pmof_window *w, const struct page *page, u32 of
  */
 static void window_add(struct pmof_req *req, struct page *page, u32 offset, u32 len)
 {
-	size_t most = ib_dma_max_seg_size(req->q->qp.dev);
+	size_t most = req->q->conn->max_sge_bytes;
 	struct pmof_window *w = &req->window;
 
 	if (w->nr && is_last(w, page, offset) && (size_t)w->vec[w->nr - 1].bv_len + len <= most) {
@@ -80,7 +80,7 @@ static s64 take_some(struct pmof_req *req, size_t len)
 	const struct bio_vec *vec = req->iter.bvec;
 	u32 offset = vec->bv_offset + req->iter.iov_offset;
 
-	len = min(len, ib_dma_max_seg_size(req->q->qp.dev));
+	len = min_t(size_t, len, req->q->conn->max_sge_bytes);
 	window_add(req, vec->bv_page + offset / PAGE_SIZE, offset_in_page(offset), len);
 	return len;
 }

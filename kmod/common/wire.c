@@ -53,9 +53,30 @@ void pmof_put_connect(struct pmof_wire_connect *w, const struct pmof_connect *c)
 	w->queue_id = cpu_to_le16(c->queue_id);
 	w->queue_depth = cpu_to_le16(c->queue_depth);
 	w->session_id = cpu_to_le64(c->session_id);
-	put_name(w->client_id, c->client_id, sizeof(w->client_id));
+	if (c->has_mac) {
+		w->flags = cpu_to_le16(PMOF_CONNECT_F_MAC);
+		w->counter = cpu_to_le64(c->counter);
+		memcpy(w->mac, c->mac, sizeof(w->mac));
+	} else {
+		put_name(w->client_id, c->client_id, sizeof(w->client_id));
+	}
 }
 EXPORT_SYMBOL_GPL(pmof_put_connect);
+
+/* Who connects: a client ID, or a proof for a queue whose session says that. */
+static int get_connect_who(const struct pmof_wire_connect *w, struct pmof_connect *out)
+{
+	out->has_mac = le16_to_cpu(w->flags) & PMOF_CONNECT_F_MAC;
+	out->counter = 0;
+	if (out->has_mac) {
+		memset(out->client_id, 0, sizeof(out->client_id));
+		out->counter = le64_to_cpu(w->counter);
+		memcpy(out->mac, w->mac, sizeof(out->mac));
+		return out->queue_id && out->counter ? 0 : PMOF_SC_INVALID;
+	}
+	memcpy(out->client_id, w->client_id, sizeof(out->client_id));
+	return pmof_name_valid(out->client_id, sizeof(out->client_id)) ? 0 : PMOF_SC_INVALID;
+}
 
 /* CM pads private data with zeros, so @len may be more than was sent. */
 int pmof_get_connect(const void *buf, size_t len, struct pmof_connect *out)
@@ -71,17 +92,14 @@ int pmof_get_connect(const void *buf, size_t len, struct pmof_connect *out)
 	out->queue_id = le16_to_cpu(w->queue_id);
 	out->queue_depth = le16_to_cpu(w->queue_depth);
 	out->session_id = le64_to_cpu(w->session_id);
-	memcpy(out->client_id, w->client_id, sizeof(out->client_id));
-	if (w->reserved16 || w->reserved32)
+	if (w->reserved32 || le16_to_cpu(w->flags) & ~PMOF_CONNECT_F_MAC)
 		return PMOF_SC_INVALID;
 	if (out->queue_id > PMOF_MAX_QUEUES || !out->queue_depth ||
 	    out->queue_depth > PMOF_MAX_DEPTH)
 		return PMOF_SC_INVALID;
 	if (!out->queue_id != !out->session_id)
 		return PMOF_SC_INVALID;
-	if (!pmof_name_valid(out->client_id, sizeof(out->client_id)))
-		return PMOF_SC_INVALID;
-	return 0;
+	return get_connect_who(w, out);
 }
 EXPORT_SYMBOL_GPL(pmof_get_connect);
 
@@ -165,9 +183,21 @@ size_t pmof_put_login(struct pmof_wire_login *w, u16 tag, const struct pmof_logi
 	w->nr_queues = cpu_to_le16(l->nr_queues);
 	w->path_id = cpu_to_le16(l->path_id);
 	w->flags = cpu_to_le32(l->flags);
+	w->resume_id = cpu_to_le64(l->resume_id);
+	w->keep_alive_ms = cpu_to_le32(l->keep_alive_ms);
+	w->loss_timeout = cpu_to_le32(l->loss_timeout);
+	memcpy(w->resume_proof, l->resume_proof, sizeof(w->resume_proof));
+	memcpy(w->proof, l->proof, sizeof(w->proof));
 	return sizeof(*w);
 }
 EXPORT_SYMBOL_GPL(pmof_put_login);
+
+/* Who will not write can keep nobody else from writing. */
+static bool login_flags_ok(u32 flags)
+{
+	return !(flags & ~PMOF_LOGIN_F_ALL) &&
+	       (!(flags & PMOF_LOGIN_F_READ_ONLY) || flags == PMOF_LOGIN_F_READ_ONLY);
+}
 
 int pmof_get_login(const void *buf, size_t len, struct pmof_login *out)
 {
@@ -180,9 +210,14 @@ int pmof_get_login(const void *buf, size_t len, struct pmof_login *out)
 	out->nr_queues = le16_to_cpu(w->nr_queues);
 	out->path_id = le16_to_cpu(w->path_id);
 	out->flags = le32_to_cpu(w->flags);
+	out->resume_id = le64_to_cpu(w->resume_id);
+	out->keep_alive_ms = le32_to_cpu(w->keep_alive_ms);
+	out->loss_timeout = le32_to_cpu(w->loss_timeout);
+	memcpy(out->resume_proof, w->resume_proof, sizeof(out->resume_proof));
+	memcpy(out->proof, w->proof, sizeof(out->proof));
 	if (!out->nr_queues || out->nr_queues > PMOF_MAX_QUEUES)
 		return PMOF_SC_INVALID;
-	if (out->flags & ~PMOF_LOGIN_F_READ_ONLY)
+	if (!login_flags_ok(out->flags))
 		return PMOF_SC_INVALID;
 	if (!pmof_name_valid(out->name, sizeof(out->name)))
 		return PMOF_SC_INVALID;
@@ -208,6 +243,7 @@ size_t pmof_put_login_reply(struct pmof_wire_login_reply *w, u16 tag,
 	w->domain = r->domain;
 	w->placement = r->placement;
 	w->max_inline = cpu_to_le16(r->max_inline);
+	memcpy(w->proof, r->proof, sizeof(w->proof));
 	return sizeof(*w);
 }
 EXPORT_SYMBOL_GPL(pmof_put_login_reply);
@@ -246,9 +282,35 @@ int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *o
 	out->domain = w->domain;
 	out->placement = w->placement;
 	out->max_inline = le16_to_cpu(w->max_inline);
+	memcpy(out->proof, w->proof, sizeof(out->proof));
 	return login_reply_ok(out) ? 0 : PMOF_SC_INVALID;
 }
 EXPORT_SYMBOL_GPL(pmof_get_login_reply);
+
+size_t pmof_put_announce(struct pmof_wire_announce *w, u32 kind, u64 arg)
+{
+	memset(w, 0, sizeof(*w));
+	pmof_put_hdr(&w->hdr, PMOF_MSG_ANNOUNCE, 0, sizeof(*w), 0);
+	w->kind = cpu_to_le32(kind);
+	w->arg = cpu_to_le64(arg);
+	return sizeof(*w);
+}
+EXPORT_SYMBOL_GPL(pmof_put_announce);
+
+int pmof_get_announce(const void *buf, size_t len, u32 *kind, u64 *arg)
+{
+	const struct pmof_wire_announce *w = buf;
+	int rc = pmof_get_request_hdr(buf, len);
+
+	if (rc)
+		return rc;
+	if (w->hdr.opcode != PMOF_MSG_ANNOUNCE || len != sizeof(*w) || w->reserved)
+		return PMOF_SC_INVALID;
+	*kind = le32_to_cpu(w->kind);
+	*arg = le64_to_cpu(w->arg);
+	return *kind && *kind < PMOF_ANNOUNCE_MAX ? 0 : PMOF_SC_INVALID;
+}
+EXPORT_SYMBOL_GPL(pmof_get_announce);
 
 size_t pmof_put_get_segments(struct pmof_wire_get_segments *w, u16 tag, u32 first, u32 count)
 {
@@ -289,7 +351,7 @@ size_t pmof_put_segments_reply(struct pmof_wire_segments_reply *w, u16 tag, u32 
 		w->segment[i].addr = cpu_to_le64(seg[i].addr);
 		w->segment[i].length = cpu_to_le64(seg[i].length);
 		w->segment[i].rkey = cpu_to_le32(seg[i].rkey);
-		w->segment[i].reserved = 0;
+		w->segment[i].bad_sectors = cpu_to_le32(seg[i].bad_sectors);
 	}
 	return len;
 }
@@ -319,6 +381,7 @@ void pmof_get_segment(const void *buf, u32 i, struct pmof_segment_desc *out)
 	out->addr = le64_to_cpu(w->segment[i].addr);
 	out->length = le64_to_cpu(w->segment[i].length);
 	out->rkey = le32_to_cpu(w->segment[i].rkey);
+	out->bad_sectors = le32_to_cpu(w->segment[i].bad_sectors);
 }
 EXPORT_SYMBOL_GPL(pmof_get_segment);
 
@@ -407,6 +470,9 @@ static const struct {
 	[PMOF_SC_INTERNAL]	= { -EREMOTEIO, "the server failed, see its log" },
 	[PMOF_SC_ACCESS]	= { -EACCES, "this client is not allowed" },
 	[PMOF_SC_STALE]		= { -ESTALE, "the object is not prepared with that generation" },
+	/* What the block layer knows as a medium error; user space gets EIO. */
+	[PMOF_SC_MEDIUM]	= { -ENODATA, "a bad block" },
+	[PMOF_SC_EXCLUSIVE]	= { -EBUSY, "another client has the namespace for itself" },
 };
 
 int pmof_status_to_errno(u32 status)

@@ -17,6 +17,9 @@
 #define PMOF_WIRE_ID_LEN	32		/* client ID, NUL padded */
 #define PMOF_WIRE_NAME_LEN	64		/* namespace name, NUL padded */
 #define PMOF_WIRE_UUID_LEN	16
+#define PMOF_WIRE_NONCE_LEN	32
+#define PMOF_WIRE_MAC_LEN	32		/* HMAC-SHA-256 */
+#define PMOF_WIRE_QUEUE_MAC_LEN	24		/* its first bytes: private data are short */
 
 #define PMOF_ADMIN_MSG_SIZE	4096		/* largest message on the admin queue */
 #define PMOF_IO_MSG_SIZE	4096		/* largest request on an I/O queue */
@@ -35,12 +38,18 @@ enum pmof_wire_opcode {
 	PMOF_MSG_LOGIN		= 0x01,	/* admin */
 	PMOF_MSG_GET_SEGMENTS	= 0x02,	/* admin */
 	PMOF_MSG_GET_STATS	= 0x03,	/* admin */
+	PMOF_MSG_KEEPALIVE	= 0x04,	/* admin: a header, both ways */
+	PMOF_MSG_CHALLENGE	= 0x05,	/* admin, before LOGIN: exchanges nonces */
+	PMOF_MSG_LOGOUT		= 0x06,	/* admin: a header, both ways; the end is meant */
+	PMOF_MSG_GET_PIECES	= 0x07,	/* admin: of a segment with bad pages */
 	PMOF_MSG_PERSIST	= 0x10,	/* I/O: write ranges back */
 	PMOF_MSG_PUT		= 0x11,	/* I/O: data inline, durable or committed */
 	PMOF_MSG_COMMIT		= 0x12,	/* I/O: write a range back, then set PF and VF */
 	PMOF_MSG_PREPARE	= 0x13,	/* I/O: new generations */
 	PMOF_MSG_REVALIDATE	= 0x14,	/* I/O: VF where PF is set */
 	PMOF_MSG_ZERO		= 0x15,	/* I/O: a range of zeros, durable */
+	PMOF_MSG_GET		= 0x16,	/* I/O: data inline in the reply */
+	PMOF_MSG_ANNOUNCE	= 0x40,	/* admin: from the server, unasked, not answered */
 	PMOF_MSG_REPLY		= 0x80,	/* set in the opcode of every reply */
 };
 
@@ -60,19 +69,33 @@ enum pmof_wire_status {
 	PMOF_SC_INTERNAL	= 11,	/* the server failed; its log says how */
 	PMOF_SC_ACCESS		= 12,	/* not allowed for this client */
 	PMOF_SC_STALE		= 13,	/* not prepared with that generation */
+	PMOF_SC_MEDIUM		= 14,	/* a bad block is in the range */
+	PMOF_SC_EXCLUSIVE	= 15,	/* another client has the namespace for itself */
 	PMOF_SC_MAX
 };
 
-/* Private data of a connection request: 56 bytes is all that CM leaves an RC user. */
+#define PMOF_CONNECT_F_MAC	BIT(0)	/* an I/O queue of a session with a key */
+
+/*
+ * Private data of a connection request: 56 bytes is all that CM leaves an RC user.
+ * An I/O queue of a session with a key proves that it is the client's with a
+ * MAC (auth.h) in place of the client ID; the counter makes each one new.
+ */
 struct pmof_wire_connect {
 	__le32 magic;
 	__le16 version;
 	__le16 queue_id;	/* 0: admin; 1..nr_queues: I/O */
 	__le16 queue_depth;	/* requests that the client may have under way */
-	__le16 reserved16;
+	__le16 flags;		/* PMOF_CONNECT_F_* */
 	__le32 reserved32;
 	__le64 session_id;	/* I/O queue: from the login; admin: 0 */
-	char client_id[PMOF_WIRE_ID_LEN];
+	union {
+		char client_id[PMOF_WIRE_ID_LEN];
+		struct {
+			__le64 counter;	/* larger than any before in this session */
+			__u8 mac[PMOF_WIRE_QUEUE_MAC_LEN];
+		};
+	};
 };
 
 static_assert(sizeof(struct pmof_wire_connect) == 56, "wire layout");
@@ -101,7 +124,26 @@ struct pmof_wire_hdr {
 
 static_assert(sizeof(struct pmof_wire_hdr) == 16, "wire layout");
 
+struct pmof_wire_challenge {
+	struct pmof_wire_hdr hdr;
+	__u8 nonce[PMOF_WIRE_NONCE_LEN];	/* the client's, never used before */
+};
+
+static_assert(sizeof(struct pmof_wire_challenge) == 48, "wire layout");
+
+struct pmof_wire_challenge_reply {
+	struct pmof_wire_hdr hdr;
+	__u8 nonce[PMOF_WIRE_NONCE_LEN];	/* the server's */
+	__u8 reserved[8];
+};
+
+static_assert(sizeof(struct pmof_wire_challenge_reply) == 56, "wire layout");
+
 #define PMOF_LOGIN_F_READ_ONLY	BIT(0)	/* ask for no right to write */
+#define PMOF_LOGIN_F_EXCLUSIVE	BIT(1)	/* nobody else shall write */
+#define PMOF_LOGIN_F_TAKEOVER	BIT(2)	/* end whoever stands in the way of that */
+#define PMOF_LOGIN_F_ALL	(PMOF_LOGIN_F_READ_ONLY | PMOF_LOGIN_F_EXCLUSIVE | \
+				 PMOF_LOGIN_F_TAKEOVER)
 
 struct pmof_wire_login {
 	struct pmof_wire_hdr hdr;
@@ -110,13 +152,21 @@ struct pmof_wire_login {
 	__le16 nr_queues;			/* I/O queues wanted */
 	__le16 path_id;
 	__le32 flags;				/* PMOF_LOGIN_F_* */
+	__le64 resume_id;			/* of the session to resume; 0: none */
+	__le32 keep_alive_ms;			/* the client promises a KEEPALIVE; 0: no */
+	__le32 loss_timeout;			/* seconds to keep a lost session; 0: not at all */
+	/* Behind a CHALLENGE, else not looked at: see auth.h. */
+	__u8 resume_proof[PMOF_WIRE_MAC_LEN];	/* of the old session's key; or zero */
+	__u8 proof[PMOF_WIRE_MAC_LEN];		/* of the client's key, over all before it */
 };
 
-static_assert(sizeof(struct pmof_wire_login) == 104, "wire layout");
+static_assert(sizeof(struct pmof_wire_login) == 184, "wire layout");
 
 #define PMOF_LOGIN_R_READ_ONLY	BIT(0)
 #define PMOF_LOGIN_R_DURABLE	BIT(1)
 #define PMOF_LOGIN_R_ASSERTED	BIT(2)	/* placement is the operator's word */
+#define PMOF_LOGIN_R_RESUMED	BIT(3)	/* it is the session that was asked for */
+#define PMOF_LOGIN_R_EXCLUSIVE	BIT(4)	/* nobody else writes */
 
 struct pmof_wire_login_reply {
 	struct pmof_wire_hdr hdr;
@@ -134,9 +184,10 @@ struct pmof_wire_login_reply {
 	__u8 placement;		/* enum pmof_placement */
 	__le16 max_inline;	/* bytes of data in one PUT message */
 	__u8 reserved[4];
+	__u8 proof[PMOF_WIRE_MAC_LEN];	/* of the client's key, over all before it; or zero */
 };
 
-static_assert(sizeof(struct pmof_wire_login_reply) == 80, "wire layout");
+static_assert(sizeof(struct pmof_wire_login_reply) == 112, "wire layout");
 
 struct pmof_wire_get_segments {
 	struct pmof_wire_hdr hdr;
@@ -150,7 +201,7 @@ struct pmof_wire_segment {
 	__le64 addr;		/* what RDMA requests name for its first byte */
 	__le64 length;		/* bytes */
 	__le32 rkey;
-	__le32 reserved;
+	__le32 bad_sectors;	/* not zero: addr and rkey are, and GET_PIECES tells more */
 };
 
 static_assert(sizeof(struct pmof_wire_segment) == 24, "wire layout");
@@ -167,6 +218,58 @@ static_assert(sizeof(struct pmof_wire_segments_reply) == 24, "wire layout");
 #define PMOF_SEGMENTS_PER_REPLY						\
 	((PMOF_ADMIN_MSG_SIZE - sizeof(struct pmof_wire_segments_reply)) /	\
 	 sizeof(struct pmof_wire_segment))
+
+/*
+ * A segment with bad pages is granted in pieces: what lies between them is
+ * reached by GET and PUT messages only.
+ */
+struct pmof_wire_get_pieces {
+	struct pmof_wire_hdr hdr;
+	__le64 from;		/* offset in the namespace: in this segment, from here on */
+};
+
+static_assert(sizeof(struct pmof_wire_get_pieces) == 24, "wire layout");
+
+struct pmof_wire_piece {
+	__le64 offset;		/* in the namespace */
+	__le64 length;
+	__le64 addr;		/* what RDMA requests name for its first byte */
+	__le32 rkey;
+	__le32 reserved;
+};
+
+static_assert(sizeof(struct pmof_wire_piece) == 32, "wire layout");
+
+struct pmof_wire_pieces_reply {
+	struct pmof_wire_hdr hdr;
+	__le64 next;		/* where to go on; the segment's end when there is no more */
+	__le32 count;		/* may be zero */
+	__le32 reserved;
+	struct pmof_wire_piece piece[];	/* ascending, apart */
+};
+
+static_assert(sizeof(struct pmof_wire_pieces_reply) == 32, "wire layout");
+
+#define PMOF_PIECES_PER_REPLY						\
+	((PMOF_ADMIN_MSG_SIZE - sizeof(struct pmof_wire_pieces_reply)) /	\
+	 sizeof(struct pmof_wire_piece))
+/* Why the server speaks unasked.  Behind each of them it ends the queues. */
+enum pmof_announce {
+	PMOF_ANNOUNCE_NAMESPACE_GONE	= 1,	/* disabled, or no longer on this port */
+	PMOF_ANNOUNCE_RIGHTS_CHANGED	= 2,
+	PMOF_ANNOUNCE_SEGMENTS_CHANGED	= 3,	/* resume, and get the segments again */
+	PMOF_ANNOUNCE_SHUTDOWN		= 4,
+	PMOF_ANNOUNCE_MAX
+};
+
+struct pmof_wire_announce {
+	struct pmof_wire_hdr hdr;	/* its tag means nothing */
+	__le32 kind;			/* enum pmof_announce */
+	__le32 reserved;
+	__le64 arg;
+};
+
+static_assert(sizeof(struct pmof_wire_announce) == 32, "wire layout");
 
 /* Server counters, in the order in which GET_STATS sends them. */
 enum pmof_server_stat {
@@ -257,6 +360,21 @@ struct pmof_wire_zero {
 
 static_assert(sizeof(struct pmof_wire_zero) == 32, "wire layout");
 
+struct pmof_wire_get {
+	struct pmof_wire_hdr hdr;
+	__le64 offset;
+	__le64 length;		/* 1..PMOF_MAX_GET */
+};
+
+static_assert(sizeof(struct pmof_wire_get) == 32, "wire layout");
+
+struct pmof_wire_get_reply {
+	struct pmof_wire_hdr hdr;
+	__u8 data[];		/* as many as asked for */
+};
+
+#define PMOF_MAX_GET		1024	/* bytes of one GET */
+
 #define PMOF_MAX_OBJECTS	128	/* of one PREPARE or REVALIDATE */
 
 /* PREPARE and REVALIDATE. */
@@ -281,11 +399,17 @@ struct pmof_wire_objects_reply {
 #define PMOF_IO_REPLY_SIZE						\
 	(sizeof(struct pmof_wire_objects_reply) + PMOF_MAX_OBJECTS * sizeof(__le64))
 
+static_assert(sizeof(struct pmof_wire_get_reply) + PMOF_MAX_GET <= PMOF_IO_REPLY_SIZE,
+	      "a GET's reply fits");
+
 /* Host-order forms, filled only with checked values. */
 struct pmof_connect {
 	u16 queue_id;
 	u16 queue_depth;
 	u64 session_id;
+	bool has_mac;		/* then the next two count, else the client ID */
+	u64 counter;
+	u8 mac[PMOF_WIRE_QUEUE_MAC_LEN];
 	char client_id[PMOF_WIRE_ID_LEN];
 };
 
@@ -295,6 +419,11 @@ struct pmof_login {
 	u16 nr_queues;
 	u16 path_id;
 	u32 flags;
+	u64 resume_id;
+	u32 keep_alive_ms;
+	u32 loss_timeout;
+	u8 resume_proof[PMOF_WIRE_MAC_LEN];
+	u8 proof[PMOF_WIRE_MAC_LEN];
 };
 
 struct pmof_login_reply {
@@ -311,11 +440,20 @@ struct pmof_login_reply {
 	u16 max_inline;
 	u8 domain;
 	u8 placement;
+	u8 proof[PMOF_WIRE_MAC_LEN];
 };
 
 struct pmof_segment_desc {
 	u64 addr;
 	u64 length;
+	u32 rkey;
+	u32 bad_sectors;	/* not zero: in pieces */
+};
+
+struct pmof_piece {
+	u64 offset;
+	u64 length;
+	u64 addr;
 	u32 rkey;
 };
 
@@ -342,6 +480,9 @@ size_t pmof_put_login_reply(struct pmof_wire_login_reply *w, u16 tag,
 			    const struct pmof_login_reply *r);
 int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *out);
 
+size_t pmof_put_announce(struct pmof_wire_announce *w, u32 kind, u64 arg);
+int pmof_get_announce(const void *buf, size_t len, u32 *kind, u64 *arg);
+
 size_t pmof_put_get_segments(struct pmof_wire_get_segments *w, u16 tag, u32 first, u32 count);
 int pmof_get_get_segments(const void *buf, size_t len, u32 nr_segments,
 			  u32 *first, u32 *count);
@@ -349,6 +490,13 @@ size_t pmof_put_segments_reply(struct pmof_wire_segments_reply *w, u16 tag, u32 
 			       const struct pmof_segment_desc *seg, u32 count);
 int pmof_get_segments_reply(const void *buf, size_t len, u32 first, u32 asked, u32 *count);
 void pmof_get_segment(const void *buf, u32 i, struct pmof_segment_desc *out);
+
+size_t pmof_put_get_pieces(struct pmof_wire_get_pieces *w, u16 tag, u64 from);
+int pmof_get_get_pieces(const void *buf, size_t len, u64 ns_size, u64 *from);
+size_t pmof_put_pieces_reply(struct pmof_wire_pieces_reply *w, u16 tag, u64 next,
+			     const struct pmof_piece *piece, u32 count);
+int pmof_get_pieces_reply(const void *buf, size_t len, u64 from, u64 end, u64 *next, u32 *count);
+void pmof_get_piece(const void *buf, u32 i, struct pmof_piece *out);
 
 size_t pmof_put_stats_reply(struct pmof_wire_stats_reply *w, u16 tag,
 			    const u64 value[PMOF_SRV_STAT_MAX]);
@@ -378,6 +526,10 @@ size_t pmof_put_commit(struct pmof_wire_commit *w, u16 tag, const struct pmof_pu
 int pmof_get_commit(const void *buf, size_t len, u64 ns_size, struct pmof_put *out);
 size_t pmof_put_zero(struct pmof_wire_zero *w, u16 tag, const struct pmof_range *range);
 int pmof_get_zero(const void *buf, size_t len, u64 ns_size, struct pmof_range *out);
+size_t pmof_put_get(struct pmof_wire_get *w, u16 tag, const struct pmof_range *range);
+int pmof_get_get(const void *buf, size_t len, u64 ns_size, struct pmof_range *out);
+size_t pmof_put_get_reply(struct pmof_wire_get_reply *w, u16 tag, u32 length);
+int pmof_get_get_reply(const void *buf, size_t len, u32 asked);
 size_t pmof_put_objects(struct pmof_wire_objects *w, u8 opcode, u16 tag, const u64 *trailer,
 			u32 count);
 int pmof_get_objects(const void *buf, size_t len, u64 ns_size, u64 trailer[PMOF_MAX_OBJECTS],

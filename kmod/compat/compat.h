@@ -31,16 +31,26 @@ struct pmof_bdev {
 };
 
 #ifdef HAVE_BDEV_FILE
-static inline int pmof_bdev_open(struct pmof_bdev *b, const char *path, bool write, void *holder)
+static inline int pmof_bdev_opened(struct pmof_bdev *b, struct file *file)
 {
-	blk_mode_t mode = BLK_OPEN_READ | (write ? BLK_OPEN_WRITE : 0);
-	struct file *file = bdev_file_open_by_path(path, mode, holder, NULL);
-
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	b->file = file;
 	b->bdev = file_bdev(file);
 	return 0;
+}
+
+static inline int pmof_bdev_open(struct pmof_bdev *b, const char *path, bool write, void *holder)
+{
+	blk_mode_t mode = BLK_OPEN_READ | (write ? BLK_OPEN_WRITE : 0);
+
+	return pmof_bdev_opened(b, bdev_file_open_by_path(path, mode, holder, NULL));
+}
+
+/* For reading, so that nobody else can have it exclusively. */
+static inline int pmof_bdev_claim(struct pmof_bdev *b, dev_t devt, void *holder)
+{
+	return pmof_bdev_opened(b, bdev_file_open_by_dev(devt, BLK_OPEN_READ, holder, NULL));
 }
 
 static inline void pmof_bdev_close(struct pmof_bdev *b)
@@ -49,16 +59,25 @@ static inline void pmof_bdev_close(struct pmof_bdev *b)
 	b->bdev = NULL;
 }
 #else
-static inline int pmof_bdev_open(struct pmof_bdev *b, const char *path, bool write, void *holder)
+static inline int pmof_bdev_opened(struct pmof_bdev *b, struct block_device *bdev)
 {
-	struct block_device *bdev;
-
-	b->mode = FMODE_READ | (write ? FMODE_WRITE : 0) | FMODE_EXCL;
-	bdev = blkdev_get_by_path(path, b->mode, holder);
 	if (IS_ERR(bdev))
 		return PTR_ERR(bdev);
 	b->bdev = bdev;
 	return 0;
+}
+
+static inline int pmof_bdev_open(struct pmof_bdev *b, const char *path, bool write, void *holder)
+{
+	b->mode = FMODE_READ | (write ? FMODE_WRITE : 0) | FMODE_EXCL;
+	return pmof_bdev_opened(b, blkdev_get_by_path(path, b->mode, holder));
+}
+
+/* For reading, so that nobody else can have it exclusively. */
+static inline int pmof_bdev_claim(struct pmof_bdev *b, dev_t devt, void *holder)
+{
+	b->mode = FMODE_READ | FMODE_EXCL;
+	return pmof_bdev_opened(b, blkdev_get_by_dev(devt, b->mode, holder));
 }
 
 static inline void pmof_bdev_close(struct pmof_bdev *b)

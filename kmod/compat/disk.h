@@ -80,26 +80,4 @@ static inline struct gendisk *pmof_disk_alloc(struct blk_mq_tag_set *set,
 }
 #endif
 
-/* Opens a block device for reading, exclusively, so that nobody else can. */
-static inline int pmof_bdev_claim(struct pmof_bdev *b, dev_t devt, void *holder)
-{
-#ifdef HAVE_BDEV_FILE
-	struct file *file = bdev_file_open_by_dev(devt, BLK_OPEN_READ, holder, NULL);
-
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	b->file = file;
-	b->bdev = file_bdev(file);
-#else
-	struct block_device *bdev;
-
-	b->mode = FMODE_READ | FMODE_EXCL;
-	bdev = blkdev_get_by_dev(devt, b->mode, holder);
-	if (IS_ERR(bdev))
-		return PTR_ERR(bdev);
-	b->bdev = bdev;
-#endif
-	return 0;
-}
-
 #endif /* PMOF_COMPAT_DISK_H */

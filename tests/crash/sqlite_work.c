@@ -75,6 +75,13 @@ void db_run(sqlite3 *s, const char *sql, int64_t *value)
 	sqlite3_finalize(q);
 }
 
+static void plain(sqlite3_stmt *q)
+{
+	if (sqlite3_step(q) != SQLITE_DONE)
+		die("%s: %s", sqlite3_sql(q), sqlite3_errmsg(sqlite3_db_handle(q)));
+	sqlite3_reset(q);
+}
+
 void db_step(sqlite3_stmt *q, int64_t one, int64_t two, const uint8_t *blob, int len)
 {
 	sqlite3_bind_int64(q, 1, one);
@@ -82,22 +89,29 @@ void db_step(sqlite3_stmt *q, int64_t one, int64_t two, const uint8_t *blob, int
 		sqlite3_bind_int64(q, 2, two);
 	if (len)
 		sqlite3_bind_blob(q, 3, blob, len, SQLITE_STATIC);
-	if (sqlite3_step(q) != SQLITE_DONE)
-		die("%s: %s", sqlite3_sql(q), sqlite3_errmsg(sqlite3_db_handle(q)));
-	sqlite3_reset(q);
+	plain(q);
 }
 
 /* --- the workload ---------------------------------------------------------------------- */
 
-static void make_tables(uint32_t db)
+/* In its journal mode; a commit is durable when it returns. */
+static sqlite3 *open_to_write(uint32_t db)
 {
 	sqlite3 *s = db_open(work.dir, db);
 	char sql[64];
-	int i;
 
 	snprintf(sql, sizeof(sql), "PRAGMA journal_mode=%s", journal_modes[db]);
 	db_run(s, sql, NULL);
 	db_run(s, "PRAGMA synchronous=FULL", NULL);
+	return s;
+}
+
+static void make_tables(uint32_t db)
+{
+	sqlite3 *s = open_to_write(db);
+	char sql[64];
+	int i;
+
 	db_run(s, "BEGIN", NULL);
 	db_run(s, "CREATE TABLE history(k INTEGER PRIMARY KEY, zero INTEGER, data BLOB)", NULL);
 	db_run(s, "CREATE TABLE cell(id INTEGER PRIMARY KEY, k INTEGER, data BLOB)", NULL);
@@ -125,13 +139,6 @@ static struct statements prepare_all(sqlite3 *s)
 	};
 }
 
-static void plain(sqlite3_stmt *q)
-{
-	if (sqlite3_step(q) != SQLITE_DONE)
-		die("%s: %s", sqlite3_sql(q), sqlite3_errmsg(sqlite3_db_handle(q)));
-	sqlite3_reset(q);
-}
-
 static void transaction(const struct statements *q, uint32_t db, uint64_t k, uint8_t *buf)
 {
 	uint32_t number = __atomic_fetch_add(&work.next_op, 1, __ATOMIC_SEQ_CST), i;
@@ -154,15 +161,11 @@ static void transaction(const struct statements *q, uint32_t db, uint64_t k, uin
 static void *run_database(void *arg)
 {
 	uint32_t db = (uintptr_t)arg;
-	sqlite3 *s = db_open(work.dir, db);
+	sqlite3 *s = open_to_write(db);
 	uint8_t buf[MAX_HISTORY];
 	struct statements q;
-	char sql[64];
 	uint64_t k;
 
-	snprintf(sql, sizeof(sql), "PRAGMA journal_mode=%s", journal_modes[db]);
-	db_run(s, sql, NULL);
-	db_run(s, "PRAGMA synchronous=FULL", NULL);
 	/* Often, so that cuts meet it. */
 	db_run(s, "PRAGMA wal_autocheckpoint=60", NULL);
 	q = prepare_all(s);

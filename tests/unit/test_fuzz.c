@@ -51,6 +51,28 @@ static size_t plausible_object(u8 *buf, u64 *state)
 	}
 }
 
+/* The same for what bad blocks need. */
+static size_t plausible_bad(u8 *buf, u64 *state)
+{
+	struct pmof_range range = { rnd(state) % NS_SIZE, 1 + rnd(state) % PMOF_MAX_GET };
+	struct pmof_piece piece[PMOF_PIECES_PER_REPLY];
+	u32 i, n = rnd(state) % (ARRAY_SIZE(piece) + 1);
+
+	for (i = 0; i < n; i++)
+		piece[i] = (struct pmof_piece){ .offset = 8192 * i, .length = 4096 };
+	switch (rnd(state) % 4) {
+	case 0:
+		return pmof_put_get((void *)buf, 0, &range);
+	case 1:
+		return pmof_put_get_pieces((void *)buf, 0, range.offset);
+	case 2:
+		rnd_fill(state, buf + sizeof(struct pmof_wire_get_reply), range.length);
+		return pmof_put_get_reply((void *)buf, 0, range.length);
+	default:
+		return pmof_put_pieces_reply((void *)buf, 0, 1 << 21, piece, n);
+	}
+}
+
 /* A starting point that gets past the first checks. */
 static size_t plausible(u8 *buf, u64 *state)
 {
@@ -67,6 +89,8 @@ static size_t plausible(u8 *buf, u64 *state)
 
 	if (rnd(state) % 2)
 		return plausible_object(buf, state);
+	if (rnd(state) % 4 == 0)
+		return plausible_bad(buf, state);
 	switch (rnd(state) % 8) {
 	case 0:
 		pmof_put_connect((void *)buf, &c);
@@ -186,6 +210,36 @@ static bool objects_hold(const void *p, size_t len)
 	return true;
 }
 
+static bool bad_hold(const void *p, size_t len)
+{
+	struct pmof_piece piece;
+	struct pmof_range range;
+	u64 from, next, at = 0;
+	u32 i, count;
+
+	if (!pmof_get_get_pieces(p, len, NS_SIZE, &from) && from >= NS_SIZE)
+		return false;
+	if (!pmof_get_get(p, len, NS_SIZE, &range) &&
+	    (!range.length || range.length > PMOF_MAX_GET ||
+	     !pmof_range_ok(range.offset, range.length, NS_SIZE)))
+		return false;
+	for (i = 1; i <= PMOF_MAX_GET; i += 7)
+		if (!pmof_get_get_reply(p, len, i) && len != i + sizeof(struct pmof_wire_hdr))
+			return false;
+	if (pmof_get_pieces_reply(p, len, 0, 1 << 21, &next, &count))
+		return true;
+	if (!next || next > 1 << 21)
+		return false;
+	for (i = 0; i < count; i++) {
+		pmof_get_piece(p, i, &piece);
+		if (piece.offset < at || !piece.length ||
+		    !pmof_range_ok(piece.offset, piece.length, next))
+			return false;
+		at = piece.offset + piece.length;
+	}
+	return true;
+}
+
 static bool replies_hold(const void *p, size_t len)
 {
 	struct pmof_login_reply r;
@@ -215,7 +269,8 @@ static bool private_data_holds(const void *p, size_t len)
 
 	if (!pmof_get_connect(p, len, &c) &&
 	    (c.queue_id > PMOF_MAX_QUEUES || !c.queue_depth || c.queue_depth > PMOF_MAX_DEPTH ||
-	     !pmof_name_valid(c.client_id, sizeof(c.client_id))))
+	     (c.has_mac ? !c.queue_id || !c.counter :
+			  !pmof_name_valid(c.client_id, sizeof(c.client_id)))))
 		return false;
 	return pmof_get_accept(p, len, &depth) || (depth && depth <= PMOF_MAX_DEPTH);
 }
@@ -235,6 +290,7 @@ TEST(decoders)
 		ASSERT_TRUE(requests_hold(p, len)) TH_LOG("round %llu", (unsigned long long)i);
 		ASSERT_TRUE(puts_hold(p, len)) TH_LOG("round %llu", (unsigned long long)i);
 		ASSERT_TRUE(objects_hold(p, len)) TH_LOG("round %llu", (unsigned long long)i);
+		ASSERT_TRUE(bad_hold(p, len)) TH_LOG("round %llu", (unsigned long long)i);
 		ASSERT_TRUE(replies_hold(p, len)) TH_LOG("round %llu", (unsigned long long)i);
 		ASSERT_TRUE(private_data_holds(p, len)) TH_LOG("round %llu", (unsigned long long)i);
 		free(p);

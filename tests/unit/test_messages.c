@@ -50,11 +50,53 @@ TEST(connect_limits)
 	w.queue_depth = cpu_to_le16(PMOF_MAX_DEPTH + 1);
 	EXPECT_EQ(PMOF_SC_INVALID, connect_with(&w));
 	w = good;
-	w.reserved16 = cpu_to_le16(0x8000);
+	w.flags = cpu_to_le16(0x8000);
 	EXPECT_EQ(PMOF_SC_INVALID, connect_with(&w));
 	w = good;
 	w.reserved32 = cpu_to_le32(1);
 	EXPECT_EQ(PMOF_SC_INVALID, connect_with(&w));
+}
+
+/* Only an I/O queue may prove itself, and never with the counter at its start. */
+TEST(connect_with_a_mac)
+{
+	struct pmof_wire_connect w;
+	struct pmof_connect out;
+
+	pmof_put_connect(&w, &connect_mac);
+	ASSERT_EQ(0, pmof_get_connect(&w, sizeof(w), &out));
+	EXPECT_TRUE(out.has_mac);
+	EXPECT_EQ(connect_mac.counter, out.counter);
+	EXPECT_EQ(0, memcmp(connect_mac.mac, out.mac, sizeof(out.mac)));
+	EXPECT_EQ(0, out.client_id[0]);
+	EXPECT_EQ(0, memcmp((u8 *)&w + 24, "\x09\0\0\0\0\0\0\0\x01", 9));
+	w.counter = 0;
+	EXPECT_EQ(PMOF_SC_INVALID, connect_with(&w));
+	w.counter = cpu_to_le64(U64_MAX);
+	EXPECT_EQ(0, connect_with(&w));
+	w.queue_id = 0;
+	w.session_id = 0;
+	EXPECT_EQ(PMOF_SC_INVALID, connect_with(&w));
+	pmof_put_connect(&w, &connect_io);
+	ASSERT_EQ(0, pmof_get_connect(&w, sizeof(w), &out));
+	EXPECT_FALSE(out.has_mac);
+}
+
+TEST(challenge_round_trip)
+{
+	struct pmof_wire_challenge_reply r;
+	struct pmof_wire_challenge w;
+	u8 out[PMOF_WIRE_NONCE_LEN];
+
+	ASSERT_EQ(sizeof(w), pmof_put_challenge(&w, 0x1234, nonce));
+	ASSERT_EQ(0, pmof_get_request_hdr(&w, sizeof(w)));
+	ASSERT_EQ(0, pmof_get_challenge(&w, sizeof(w), out));
+	EXPECT_EQ(0, memcmp(nonce, out, sizeof(out)));
+	ASSERT_EQ(sizeof(r), pmof_put_challenge_reply(&r, 0x1234, nonce));
+	memset(out, 0, sizeof(out));
+	ASSERT_EQ(0, pmof_get_challenge_reply(&r, sizeof(r), out));
+	EXPECT_EQ(0, memcmp(nonce, out, sizeof(out)));
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_challenge_reply(&w, sizeof(w), out));
 }
 
 /* The admin queue has no session yet, an I/O queue always has one. */
@@ -161,6 +203,21 @@ TEST(login_round_trip)
 	EXPECT_EQ(login.nr_queues, out.nr_queues);
 	EXPECT_EQ(login.path_id, out.path_id);
 	EXPECT_EQ(login.flags, out.flags);
+	EXPECT_EQ(login.resume_id, out.resume_id);
+	EXPECT_EQ(login.keep_alive_ms, out.keep_alive_ms);
+	EXPECT_EQ(login.loss_timeout, out.loss_timeout);
+	EXPECT_EQ(0, memcmp(login.resume_proof, out.resume_proof, PMOF_WIRE_MAC_LEN));
+	EXPECT_EQ(0, memcmp(login.proof, out.proof, PMOF_WIRE_MAC_LEN));
+}
+
+/* Whoever asks for no right to write can have nobody kept from writing. */
+TEST(login_flags)
+{
+	struct pmof_login l = login;
+
+	for (l.flags = 0; l.flags <= PMOF_LOGIN_F_ALL; l.flags++)
+		EXPECT_EQ(l.flags & PMOF_LOGIN_F_READ_ONLY && l.flags != PMOF_LOGIN_F_READ_ONLY ?
+			  PMOF_SC_INVALID : 0, login_with(&l)) TH_LOG("%#x", l.flags);
 }
 
 TEST(login_limits)
@@ -175,7 +232,7 @@ TEST(login_limits)
 	EXPECT_EQ(0, login_with(&l));
 	l.nr_queues = PMOF_MAX_QUEUES + 1;
 	EXPECT_EQ(PMOF_SC_INVALID, login_with(&l));
-	for (bit = 1; bit < 32; bit++) {
+	for (bit = 3; bit < 32; bit++) {
 		l = login;
 		l.flags = 1U << bit;
 		EXPECT_EQ(PMOF_SC_INVALID, login_with(&l));
@@ -210,6 +267,7 @@ TEST(login_reply_round_trip)
 	EXPECT_EQ(login_reply.domain, out.domain);
 	EXPECT_EQ(login_reply.placement, out.placement);
 	EXPECT_EQ(login_reply.max_inline, out.max_inline);
+	EXPECT_EQ(0, memcmp(login_reply.proof, out.proof, PMOF_WIRE_MAC_LEN));
 }
 
 static int login_reply_with(const struct pmof_login_reply *r)
@@ -247,6 +305,27 @@ TEST(login_reply_limits)
 	BAD(max_ranges, PMOF_MAX_RANGES + 1);
 	BAD(max_inline, PMOF_MAX_INLINE + 1);
 #undef BAD
+}
+
+TEST(announce)
+{
+	struct pmof_wire_announce w;
+	u32 kind = 0;
+	u64 arg = 0;
+
+	ASSERT_EQ(sizeof(w), pmof_put_announce(&w, PMOF_ANNOUNCE_SHUTDOWN, 0x0102030405060708ULL));
+	ASSERT_EQ(0, pmof_get_announce(&w, sizeof(w), &kind, &arg));
+	EXPECT_EQ(PMOF_ANNOUNCE_SHUTDOWN, kind);
+	EXPECT_EQ(0x0102030405060708ULL, arg);
+	w.hdr.opcode = PMOF_MSG_KEEPALIVE;
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_announce(&w, sizeof(w), &kind, &arg));
+	pmof_put_announce(&w, 0, 0);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_announce(&w, sizeof(w), &kind, &arg));
+	pmof_put_announce(&w, PMOF_ANNOUNCE_MAX, 0);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_announce(&w, sizeof(w), &kind, &arg));
+	pmof_put_announce(&w, 1, 0);
+	w.reserved = cpu_to_le32(1);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_announce(&w, sizeof(w), &kind, &arg));
 }
 
 /* --- segments ------------------------------------------------------------- */
@@ -457,6 +536,116 @@ TEST(zero_limits)
 	EXPECT_EQ(PMOF_SC_RANGE, zero_with(NS_SIZE - PMOF_MAX_ZERO + 1, PMOF_MAX_ZERO));
 	EXPECT_EQ(PMOF_SC_RANGE, zero_with(U64_MAX, 1));
 	EXPECT_EQ(PMOF_SC_RANGE, zero_with(U64_MAX - 1, 4096));
+}
+
+/* --- GET_PIECES, GET ------------------------------------------------------- */
+
+TEST(pieces_round_trip)
+{
+	char buf[PMOF_ADMIN_MSG_SIZE];
+	struct pmof_piece out;
+	u32 count, i;
+	u64 next;
+
+	ASSERT_EQ(0, pmof_get_pieces_reply(buf, build_pieces_reply(buf), 2 << 20, 4 << 20, &next,
+					   &count));
+	EXPECT_EQ(4 << 20, next);
+	ASSERT_EQ(3, count);
+	for (i = 0; i < count; i++) {
+		pmof_get_piece(buf, i, &out);
+		EXPECT_EQ(pieces[i].offset, out.offset);
+		EXPECT_EQ(pieces[i].length, out.length);
+		EXPECT_EQ(pieces[i].addr, out.addr);
+		EXPECT_EQ(pieces[i].rkey, out.rkey);
+	}
+}
+
+static int pieces_of(const struct pmof_piece *piece, u32 nr, u64 next)
+{
+	const struct message m = { .decode = decode_pieces_reply };
+	char buf[PMOF_ADMIN_MSG_SIZE];
+
+	return decode(&m, buf, pmof_put_pieces_reply((void *)buf, 1, next, piece, nr));
+}
+
+TEST(pieces_limits)
+{
+	const u64 base = 2 << 20, end = 4 << 20;
+	struct pmof_piece p[2] = { { .offset = base, .length = 4096 },
+				   { .offset = base + 4096, .length = 4096 } };
+
+	EXPECT_EQ(0, pieces_of(p, 2, end));
+	EXPECT_EQ(0, pieces_of(p, 0, end));
+	EXPECT_EQ(0, pieces_of(p, 2, base + 8192));
+	/* It must move on, and stay in the segment. */
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 0, base));
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 0, base - 1));
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end + 1));
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, base + 8191));
+	/* Ascending and apart. */
+	p[1].offset = base + 4095;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+	p[1].offset = base - 4096;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+	p[1].offset = base + 4096;
+	p[0].offset = base - 1;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+	p[0].offset = base;
+	p[0].length = 0;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+	p[0].length = 4096;
+	p[1].length = U64_MAX;
+	EXPECT_EQ(PMOF_SC_INVALID, pieces_of(p, 2, end));
+}
+
+TEST(get_pieces_limits)
+{
+	struct pmof_wire_get_pieces w;
+	u64 from;
+	size_t len;
+
+	len = pmof_put_get_pieces(&w, 1, NS_SIZE - 1);
+	EXPECT_EQ(0, pmof_get_get_pieces(&w, len, NS_SIZE, &from));
+	EXPECT_EQ(NS_SIZE - 1, from);
+	pmof_put_get_pieces(&w, 1, NS_SIZE);
+	EXPECT_EQ(PMOF_SC_RANGE, pmof_get_get_pieces(&w, len, NS_SIZE, &from));
+	pmof_put_get_pieces(&w, 1, U64_MAX);
+	EXPECT_EQ(PMOF_SC_RANGE, pmof_get_get_pieces(&w, len, NS_SIZE, &from));
+}
+
+TEST(get_limits)
+{
+	static const struct { u64 offset, length; int status; } cases[] = {
+		{ 0, 1, 0 }, { 0, PMOF_MAX_GET, 0 }, { NS_SIZE - 1, 1, 0 },
+		{ NS_SIZE - PMOF_MAX_GET, PMOF_MAX_GET, 0 },
+		{ 0, 0, PMOF_SC_INVALID }, { 0, PMOF_MAX_GET + 1, PMOF_SC_INVALID },
+		{ 0, U64_MAX, PMOF_SC_INVALID }, { NS_SIZE, 1, PMOF_SC_RANGE },
+		{ NS_SIZE - 1, 2, PMOF_SC_RANGE }, { U64_MAX, 2, PMOF_SC_RANGE },
+	};
+	struct pmof_range range, out;
+	struct pmof_wire_get w;
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		range = (struct pmof_range){ cases[i].offset, cases[i].length };
+		len = pmof_put_get(&w, 1, &range);
+		EXPECT_EQ(cases[i].status, pmof_get_get(&w, len, NS_SIZE, &out))
+			TH_LOG("case %zu", i);
+	}
+}
+
+/* It is no shorter and no longer than what was asked for. */
+TEST(get_reply_length)
+{
+	char buf[PMOF_IO_REPLY_SIZE] = { 0 };
+	size_t len = build_get_reply(buf);
+
+	EXPECT_EQ(0, pmof_get_get_reply(buf, len, 100));
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_get_reply(buf, len, 99));
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_get_reply(buf, len, 101));
+	pmof_put_hdr((void *)buf, PMOF_MSG_GET | PMOF_MSG_REPLY, 1, sizeof(struct pmof_wire_hdr),
+		     PMOF_SC_MEDIUM);
+	EXPECT_EQ(PMOF_SC_MEDIUM, pmof_get_get_reply(buf, sizeof(struct pmof_wire_hdr), 100));
 }
 
 TEST_HARNESS_MAIN

@@ -40,17 +40,9 @@ static inline const char *blockdev_attr(int instance, const char *attr)
 {
 	static char buf[512];
 	char path[256];
-	ssize_t n = -1;
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/block/pmof%d/%s", instance, attr);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, buf, sizeof(buf) - 1);
-		close(fd);
-	}
-	buf[n > 0 ? n : 0] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
+	vm_line(path, buf, sizeof(buf));
 	return buf;
 }
 

@@ -75,7 +75,8 @@ TEST_F(window, connect_wrong_fields)
 	REJECTED(PMOF_SC_INVALID, w.queue_id = PMOF_MAX_QUEUES + 1; w.session_id = 1);
 	REJECTED(PMOF_SC_INVALID, w.queue_id = 0xffff; w.session_id = 1);
 	REJECTED(PMOF_SC_INVALID, w.session_id = 1);
-	REJECTED(PMOF_SC_INVALID, w.reserved16 = 1);
+	REJECTED(PMOF_SC_INVALID, w.flags = 1);
+	REJECTED(PMOF_SC_INVALID, w.flags = 2);
 	REJECTED(PMOF_SC_INVALID, w.reserved32 = 0x80000000);
 	REJECTED(PMOF_SC_INVALID, w.client_id[0] = 0);
 	REJECTED(PMOF_SC_INVALID, w.client_id[0] = '/');
@@ -140,7 +141,7 @@ TEST_F_TIMEOUT(window, login_truncated, 60)
 
 TEST_F(window, login_oversized)
 {
-	static const size_t sizes[] = { 105, 112, 4096, 4097, 8000 };
+	static const size_t sizes[] = { sizeof(struct pmof_wire_login) + 1, 4096, 4097, 8000 };
 	char buf[WC_BUF] = { 0 };
 	struct pmof_wire_login *w = (void *)buf;
 	size_t i;
@@ -166,12 +167,13 @@ TEST_F(window, login_wrong_fields)
 	ENDS(w.hdr.status = 1);
 	ENDS(w.hdr.reserved = 1);
 	ENDS(w.hdr.length = 0xffffffff);
-	ENDS(w.hdr.length = 103);
+	ENDS(w.hdr.length = sizeof(w) - 1);
 	ENDS(w.hdr.opcode |= PMOF_MSG_REPLY);
 	ENDS(w.nr_queues = 0);
 	ENDS(w.nr_queues = PMOF_MAX_QUEUES + 1);
 	ENDS(w.nr_queues = 0xffff);
-	ENDS(w.flags = 2);
+	ENDS(w.flags = PMOF_LOGIN_F_ALL);
+	ENDS(w.flags = 0x1000);
 	ENDS(w.flags = 0x80000000);
 	ENDS(w.name[0] = 0);
 	ENDS(memcpy(w.name, "../x", 4));

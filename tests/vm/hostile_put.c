@@ -26,18 +26,6 @@ static size_t build_put(char *buf, const struct pmof_put *p)
 	return len + p->range.length;
 }
 
-/* One I/O message on a session of its own. */
-static int lone_call(const void *msg, size_t len, u32 flags)
-{
-	struct wc_session s;
-	int rc = wc_open(&s, flags);
-
-	if (!rc)
-		rc = wc_call(&s.io, msg, len);
-	wc_close_session(&s);
-	return rc;
-}
-
 /* --- what a good one does, so that a refusal means something -------------------- */
 
 TEST_F(window, good_messages_first)
@@ -86,7 +74,7 @@ TEST_F_TIMEOUT(window, put_wrong_fields, 120)
 #define ENDS(base, change) do {							\
 		len = build_put(buf, &(base));					\
 		change;								\
-		EXPECT_EQ(ENDED, lone_call(buf, len, 0)) TH_LOG("%s", #change);	\
+		EXPECT_EQ(ENDED, wc_lone_call(buf, len, 0)) TH_LOG("%s", #change);	\
 	} while (0)
 	ENDS(plain, w->length = 0);
 	ENDS(plain, w->length -= 1);
@@ -119,12 +107,12 @@ TEST_F_TIMEOUT(window, put_truncated, 120)
 
 	for (n = 16; n < len; n += n < 56 ? 8 : 40) {
 		w->hdr.length = n;
-		EXPECT_EQ(ENDED, lone_call(buf, n, 0)) TH_LOG("%zu bytes", n);
+		EXPECT_EQ(ENDED, wc_lone_call(buf, n, 0)) TH_LOG("%zu bytes", n);
 	}
 	/* Nothing but a head, which names nothing. */
 	w->length = 0;
 	w->hdr.length = sizeof(*w);
-	EXPECT_EQ(ENDED, lone_call(buf, sizeof(*w), 0));
+	EXPECT_EQ(ENDED, wc_lone_call(buf, sizeof(*w), 0));
 }
 
 /* More than a receive buffer takes. */
@@ -137,7 +125,7 @@ TEST_F(window, put_oversized)
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		p.range.length = sizes[i];
-		EXPECT_EQ(ENDED, lone_call(buf, build_put(buf, &p), 0)) TH_LOG("%zu", sizes[i]);
+		EXPECT_EQ(ENDED, wc_lone_call(buf, build_put(buf, &p), 0)) TH_LOG("%zu", sizes[i]);
 	}
 }
 
@@ -178,7 +166,7 @@ TEST_F_TIMEOUT(window, commit_wrong_fields, 120)
 #define ENDS(change) do {							\
 		len = pmof_put_commit(w, 1, &object);				\
 		change;								\
-		EXPECT_EQ(ENDED, lone_call(buf, len, 0)) TH_LOG("%s", #change);	\
+		EXPECT_EQ(ENDED, wc_lone_call(buf, len, 0)) TH_LOG("%s", #change);	\
 	} while (0)
 	ENDS(w->trailer += 1);
 	ENDS(w->trailer += 4);
@@ -194,7 +182,7 @@ TEST_F_TIMEOUT(window, commit_wrong_fields, 120)
 			continue;
 		pmof_put_commit(w, 1, &object);
 		w->hdr.length = n;
-		EXPECT_EQ(ENDED, lone_call(buf, n, 0)) TH_LOG("%zu bytes", n);
+		EXPECT_EQ(ENDED, wc_lone_call(buf, n, 0)) TH_LOG("%zu bytes", n);
 	}
 }
 
@@ -246,20 +234,20 @@ TEST_F_TIMEOUT(window, objects_lies, 120)
 		for (i = 0; i < ARRAY_SIZE(counts); i++) {
 			len = pmof_put_objects(w, opcode, 1, trailer, 2);
 			w->count = counts[i];
-			EXPECT_EQ(ENDED, lone_call(buf, len, 0)) TH_LOG("count %u", counts[i]);
+			EXPECT_EQ(ENDED, wc_lone_call(buf, len, 0)) TH_LOG("count %u", counts[i]);
 		}
 		/* One too many, and a length that agrees. */
 		len = pmof_put_objects(w, opcode, 1, trailer, PMOF_MAX_OBJECTS + 1);
-		EXPECT_EQ(ENDED, lone_call(buf, len, 0));
+		EXPECT_EQ(ENDED, wc_lone_call(buf, len, 0));
 		len = pmof_put_objects(w, opcode, 1, trailer, 2);
 		w->reserved = 1;
-		EXPECT_EQ(ENDED, lone_call(buf, len, 0));
+		EXPECT_EQ(ENDED, wc_lone_call(buf, len, 0));
 		for (n = 16; n <= len + 8; n += 8) {
 			if (n == len)
 				continue;
 			pmof_put_objects(w, opcode, 1, trailer, 2);
 			w->hdr.length = n;
-			EXPECT_EQ(ENDED, lone_call(buf, n, 0)) TH_LOG("%zu bytes", n);
+			EXPECT_EQ(ENDED, wc_lone_call(buf, n, 0)) TH_LOG("%zu bytes", n);
 		}
 	}
 }
@@ -283,7 +271,7 @@ TEST_F_TIMEOUT(window, objects_at_bad_places, 120)
 			trailer[i % 2 ? PMOF_MAX_OBJECTS - 1 : 1] = cases[i].trailer;
 			len = pmof_put_objects((void *)buf, object_opcodes[k], 1, trailer,
 					       PMOF_MAX_OBJECTS);
-			EXPECT_EQ(cases[i].rc, lone_call(buf, len, 0)) TH_LOG("case %zu", i);
+			EXPECT_EQ(cases[i].rc, wc_lone_call(buf, len, 0)) TH_LOG("case %zu", i);
 		}
 }
 

@@ -139,17 +139,6 @@ TEST_F(window, delays_nobody)
 
 /* --- refused -------------------------------------------------------------------- */
 
-static int lone_call(const void *msg, size_t len, u32 flags)
-{
-	struct wc_session s;
-	int rc = wc_open(&s, flags);
-
-	if (!rc)
-		rc = wc_call(&s.io, msg, len);
-	wc_close_session(&s);
-	return rc;
-}
-
 TEST_F_TIMEOUT(window, wrong_fields, 120)
 {
 	char buf[WC_BUF] = { 0 };
@@ -159,7 +148,7 @@ TEST_F_TIMEOUT(window, wrong_fields, 120)
 #define ENDS(change) do {							\
 		len = build(buf, 1, WINDOW_OFF, AREA);				\
 		change;								\
-		EXPECT_EQ(ENDED, lone_call(buf, len, 0)) TH_LOG("%s", #change);	\
+		EXPECT_EQ(ENDED, wc_lone_call(buf, len, 0)) TH_LOG("%s", #change);	\
 	} while (0)
 	ENDS(w->length = 0);
 	ENDS(w->length = PMOF_MAX_ZERO + 1);
@@ -177,7 +166,7 @@ TEST_F_TIMEOUT(window, wrong_fields, 120)
 		if (n == len)
 			continue;
 		w->hdr.length = n;
-		EXPECT_EQ(ENDED, lone_call(buf, n, 0)) TH_LOG("%zu bytes", n);
+		EXPECT_EQ(ENDED, wc_lone_call(buf, n, 0)) TH_LOG("%zu bytes", n);
 	}
 }
 

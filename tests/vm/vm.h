@@ -55,14 +55,12 @@ static inline int vm_open(int instance, int flags)
 
 /* --- sysfs ---------------------------------------------------------------- */
 
-/* Reads pmofN/@attr without its newline; empty if it cannot be read. */
-static inline void vm_attr(int instance, const char *attr, char *buf, size_t size)
+/* Reads a file of sysfs without its newline; empty if it cannot be read. */
+static inline void vm_line(const char *path, char *buf, size_t size)
 {
-	char path[256];
 	ssize_t n = -1;
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d/%s", instance, attr);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		n = read(fd, buf, size - 1);
@@ -70,6 +68,15 @@ static inline void vm_attr(int instance, const char *attr, char *buf, size_t siz
 	}
 	buf[n > 0 ? n : 0] = '\0';
 	buf[strcspn(buf, "\n")] = '\0';
+}
+
+/* The same of pmofN/@attr. */
+static inline void vm_attr(int instance, const char *attr, char *buf, size_t size)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d/%s", instance, attr);
+	vm_line(path, buf, size);
 }
 
 static inline bool vm_attr_is(int instance, const char *attr, const char *value)

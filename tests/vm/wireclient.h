@@ -393,6 +393,18 @@ static inline void wc_close_session(struct wc_session *s)
 	wc_close(&s->admin);
 }
 
+/* One I/O message on a session of its own. */
+static inline int wc_lone_call(const void *msg, size_t len, u32 flags)
+{
+	struct wc_session s;
+	int rc = wc_open(&s, flags);
+
+	if (!rc)
+		rc = wc_call(&s.io, msg, len);
+	wc_close_session(&s);
+	return rc;
+}
+
 /* What an RDMA request names for @offset. */
 static inline const struct pmof_segment_desc *wc_at(const struct wc_session *s, u64 offset,
 						    u64 *addr)

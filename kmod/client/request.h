@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Operations, and the memory that they move.  Included by client.h. */
+#ifndef PMOF_REQUEST_H
+#define PMOF_REQUEST_H
+
+#define PMOF_WINDOW_PAGES	2048	/* parts of memory that one operation pins at a time */
+
+/* A window: the memory of a put or get that the HCA is given now. */
+struct pmof_window {
+	struct bio_vec *vec;		/* NULL: none yet */
+	unsigned int nr;		/* filled */
+	unsigned int room;
+	bool pinned;			/* by us; else its owner holds it */
+	struct bio_vec few[8];
+};
+
+/*
+ * An operation, until it has finished: on its issuer's stack, in a SUBMIT's array,
+ * or in a struct pmof_async.  The issuer fills the fields up to @hipri.
+ */
+struct pmof_req {
+	u16 opcode;
+	u32 flags;
+	u64 offset;
+	u64 length;
+	u64 addr;
+	u64 compare;
+	u64 operand;
+	struct iov_iter iter;		/* of a put or get; moves on as that succeeds */
+	bool has_iter;			/* the issuer's; else pmof_req_check() takes @addr */
+	bool nowait;			/* -EAGAIN where it would sleep before the first post */
+	bool hipri;			/* its waiter spins until it is done */
+	/* Not NULL: nobody waits; this is called, in any context, when all is done. */
+	void (*end)(struct pmof_req *req);
+	u64 old;			/* out: word, or generation */
+
+	struct pmof_queue *q;
+	const struct pmof_persist_ops *persist;	/* of a durable put or atomic */
+	unsigned int group;		/* PREPARE, REVALIDATE: requests in one go, from this */
+	struct pmof_req *leader;	/* the first of its group, if it is not that */
+	bool committed;			/* PF and VF are set by what has been posted */
+	bool fence;			/* its first work request carries IB_SEND_FENCE */
+	bool pipelined;			/* others are issued before it is waited for */
+	bool posted;			/* at least one slot since the last wait */
+	bool unkillable;		/* no signal ends its waiting for a slot */
+	int status;			/* first error of a slot */
+	atomic_t pending;		/* slots under way, and 1 of the issuer */
+	struct completion done;
+	struct pmof_slot *kept;		/* bounced get or atomic: to be copied from and freed */
+	struct pmof_window window;
+};
+
+/* request.c */
+int pmof_req_check(struct pmof_conn *conn, struct pmof_req *req);
+void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q);
+u64 pmof_req_bytes(const struct pmof_req *req);
+int pmof_req_issue(struct pmof_req *req);
+int pmof_req_wait(struct pmof_req *req);
+int pmof_req_finish(struct pmof_req *req);
+void pmof_req_posting(struct pmof_req *req, struct ib_send_wr *first);
+void pmof_req_piece_done(struct pmof_req *req, int status);
+int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req);
+bool pmof_req_cache_stale(const struct pmof_conn *conn, const struct pmof_req *req);
+void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req);
+int pmof_req_exec(struct pmof_conn *conn, struct pmof_req *req);
+int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req);
+int pmof_req_start(struct pmof_conn *conn, struct pmof_req *req);
+int pmof_req_end(struct pmof_req *req, bool dirty);
+struct pmof_queue *pmof_req_queue(struct pmof_conn *conn);
+fmode_t pmof_req_mode(const struct pmof_req *req);
+
+/* submit.c */
+void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, unsigned int nr);
+
+/* transfer.c */
+int pmof_transfer(struct pmof_req *req);
+bool pmof_transfer_one_piece(const struct pmof_req *req);
+int pmof_transfer_atomic(struct pmof_req *req);
+int pmof_transfer_deliver(struct pmof_req *req);
+
+/* window.c */
+bool pmof_window_takes(const struct iov_iter *iter);
+int pmof_window_init(struct pmof_req *req);
+s64 pmof_window_next(struct pmof_req *req);
+void pmof_window_mark_dirty(const struct pmof_window *w);
+bool pmof_window_is_dirty(const struct pmof_window *w);
+void pmof_window_release(struct pmof_req *req, bool dirty);
+void pmof_window_end(struct pmof_req *req);
+
+/* An operation that nobody waits for, with its owner. */
+struct pmof_async {
+	struct pmof_req req;
+	struct work_struct work;
+	union {
+		struct kiocb *iocb;
+		struct io_uring_cmd *cmd;
+	};
+};
+
+/* async.c */
+int pmof_async_init(void);
+void pmof_async_exit(void);
+struct pmof_async *pmof_async_alloc(const struct pmof_req *op);
+void pmof_async_free(struct pmof_async *a);
+int pmof_async_start(struct pmof_conn *conn, struct pmof_async *a,
+		     void (*end)(struct pmof_req *req));
+ssize_t pmof_async_rw(struct kiocb *iocb, const struct pmof_req *op);
+
+/* rw.c */
+ssize_t pmof_rw(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags);
+int pmof_iopoll(struct kiocb *iocb, struct io_comp_batch *batch, unsigned int flags);
+
+/* uring.c */
+int pmof_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
+int pmof_uring_cmd_iopoll(struct io_uring_cmd *cmd, struct io_comp_batch *batch,
+			  unsigned int flags);
+
+/* object.c */
+static inline bool pmof_req_is_object(const struct pmof_req *req)
+{
+	return req->opcode == PMOF_OP_PREPARE || req->opcode == PMOF_OP_REVALIDATE;
+}
+
+int pmof_objects_issue(struct pmof_req *req);
+void pmof_objects_done(struct pmof_slot *slot);
+void pmof_valid_post(struct pmof_slot *slot, const struct pmof_chain *data);
+int pmof_valid_get(struct pmof_req *req);
+int pmof_trailers_done(struct pmof_slot *slot);
+
+#endif /* PMOF_REQUEST_H */
