@@ -7,6 +7,8 @@
 #define PMOF_KUNIT_HARNESS_H
 
 #include <kunit/test.h>
+#include <linux/panic.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include "pure.h"
 
@@ -149,8 +151,10 @@ static inline u64 harness_number(const char *s)
 
 #define UINT64_MAX		U64_MAX
 #define getenv(name)		pmof_kunit_env(name)
+#define rand()			((int)(get_random_u32() & S32_MAX))
 #define strtoull(s, ...)	harness_number(s)
 #define malloc(size)		kmalloc(size, GFP_KERNEL | __GFP_NOFAIL)
 #define free(p)			kfree(p)
+#define abort()			panic("pmof-kunit: a test cannot go on\n")
 
 #endif /* PMOF_KUNIT_HARNESS_H */
