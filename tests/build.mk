@@ -63,6 +63,14 @@ $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 
+# So does who tries everybody's rights, and has to prove who he is.
+$(TEST_BUILD)/vm/rights: VM_SRC := kmod/common/wire.c kmod/common/wire_object.c \
+	kmod/common/range.c kmod/common/auth.c tests/hmac.c
+$(TEST_BUILD)/vm/rights: VM_LIBS := -lrdmacm -libverbs
+$(TEST_BUILD)/vm/rights: TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
+$(TEST_BUILD)/vm/rights: tests/vm/wireclient.h tests/vm/keyed.h tests/vm/order.h kmod/common/wire.c \
+	kmod/common/wire.h kmod/common/auth.c kmod/common/auth.h tests/hmac.c
+
 $(addprefix $(TEST_BUILD)/vm/,mmap mmap_life): tests/vm/mapping.h
 
 # io_uring's: with the library inside, the VMs need not have it.

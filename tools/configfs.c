@@ -214,6 +214,33 @@ int cfg_symlink(const char *dir, const char *target, const char *name)
 	return symlink(to, from) && errno != EEXIST ? -errno : 0;
 }
 
+static int allow_path(char *path, const char *name, const char *id, bool read_only)
+{
+	int n = snprintf(path, CFG_PATH_MAX, CFG_PMOF "/namespaces/%s/%s/%s", name,
+			 CFG_ALLOWED(read_only), id);
+
+	return n < 0 || n >= CFG_PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+int cfg_allow(const char *name, const char *id, bool read_only)
+{
+	char target[CFG_PATH_MAX], path[CFG_PATH_MAX];
+
+	if (allow_path(path, name, id, read_only))
+		return -ENAMETOOLONG;
+	snprintf(target, sizeof(target), CFG_PMOF "/clients/%s", id);
+	return symlink(target, path) ? -errno : 0;
+}
+
+int cfg_disallow(const char *name, const char *id, bool read_only)
+{
+	char path[CFG_PATH_MAX];
+
+	if (allow_path(path, name, id, read_only))
+		return -ENAMETOOLONG;
+	return unlink(path) ? -errno : 0;
+}
+
 static int is_entry(const struct dirent *e)
 {
 	return e->d_name[0] != '.' && (e->d_type == DT_DIR || e->d_type == DT_LNK);

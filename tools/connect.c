@@ -15,12 +15,14 @@
 
 enum { OPT_QUEUES = OPT_LAST, OPT_DEPTH, OPT_METHOD, OPT_ID, OPT_READ_ONLY,
 	OPT_NO_BLOCK, OPT_CACHE, OPT_BLOCK_SIZE, OPT_POLL_QUEUES,
-	OPT_KEEP_ALIVE, OPT_RECONNECT, OPT_FAIL_IO, OPT_LOSS, OPT_SAVE, OPT_FILE,
-	OPT_CONNECT_ALL, OPT_WAIT };
+	OPT_KEEP_ALIVE, OPT_RECONNECT, OPT_FAIL_IO, OPT_LOSS,
+	OPT_KEY, OPT_EXCLUSIVE, OPT_TAKEOVER, OPT_SAVE, OPT_FILE, OPT_CONNECT_ALL, OPT_WAIT };
 
 struct connect {
 	struct addr addr;
 	struct pmof_connect_args args;
+	const char *key_file;
+	char key[KEY_TEXT_MAX];
 	bool json;
 	bool save;
 	bool files;		/* of a file, or all */
@@ -37,6 +39,10 @@ static const struct argp_option connect_options[] = {
 	  "read, assist, rpc or flush", 0 },
 	{ "id", OPT_ID, "ID", 0, "Client ID; default the host name", 0 },
 	{ "read-only", OPT_READ_ONLY, NULL, 0, "Ask for no right to write", 0 },
+	{ "key", OPT_KEY, "FILE", 0, "Prove with the key in FILE that this is the client", 0 },
+	{ "exclusive", OPT_EXCLUSIVE, NULL, 0, "Let nobody else write as long as this lasts", 0 },
+	{ "takeover", OPT_TAKEOVER, NULL, 0, "End the sessions of others that stand in the way of "
+	  "writing, or with --exclusive of writing alone", 0 },
 	{ "cache", OPT_CACHE, "MODE", 0, "Block device: writethrough (default: a completed write "
 	  "is durable) or writeback (durable after a flush, or with FUA)", 0 },
 	{ "block-size", OPT_BLOCK_SIZE, "N", 0, "Its logical blocks: 512 (default) or 4096 bytes",
@@ -109,6 +115,31 @@ static error_t parse_connect_block(struct connect *c, int key, char *arg,
 	}
 }
 
+/* Options about who may what. */
+static error_t parse_connect_rights(struct connect *c, int key, char *arg,
+				    struct argp_state *state)
+{
+	switch (key) {
+	case OPT_ID:
+		c->args.id = arg_name(state, "--id", arg, PMOF_ID_MAX + 1);
+		return 0;
+	case OPT_KEY:
+		c->key_file = arg;
+		return 0;
+	case OPT_READ_ONLY:
+		c->args.read_only = true;
+		return 0;
+	case OPT_EXCLUSIVE:
+		c->args.exclusive = true;
+		return 0;
+	case OPT_TAKEOVER:
+		c->args.takeover = true;
+		return 0;
+	default:
+		return parse_connect_block(c, key, arg, state);
+	}
+}
+
 /* Options of recovery. */
 static error_t parse_connect_time(struct connect *c, int key, char *arg, struct argp_state *state)
 {
@@ -132,7 +163,7 @@ static error_t parse_connect_time(struct connect *c, int key, char *arg, struct 
 		c->args.device_loss_timeout = arg;
 		return 0;
 	default:
-		return parse_connect_block(c, key, arg, state);
+		return parse_connect_rights(c, key, arg, state);
 	}
 }
 
@@ -172,6 +203,9 @@ static void check_connect(const struct connect *c, struct argp_state *state)
 	if (c->args.no_block && (c->args.writeback || c->args.poll_queues))
 		argp_error(state, "--cache and --poll-queues are the block device's: not with "
 			   "--no-block");
+	if (c->args.read_only && (c->args.exclusive || c->args.takeover))
+		argp_error(state, "--exclusive and --takeover are for who writes: not with "
+			   "--read-only");
 	if (c->args.queues + c->args.poll_queues > 128)
 		argp_error(state, "--queues and --poll-queues: together at most 128");
 }
@@ -200,12 +234,6 @@ static error_t parse_connect(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_METHOD:
 		c->args.method = arg_method(state, arg);
-		return 0;
-	case OPT_ID:
-		c->args.id = arg_name(state, "--id", arg, PMOF_ID_MAX + 1);
-		return 0;
-	case OPT_READ_ONLY:
-		c->args.read_only = true;
 		return 0;
 	case OPT_JSON:
 		c->json = true;
@@ -243,10 +271,13 @@ static const struct reason connect_reasons[] = {
 	{ EPROTO, "the peer does not speak pmof", "check address and port" },
 	{ EPROTONOSUPPORT, "the server speaks another version of the protocol",
 	  "use the same version of pmof on both sides" },
-	{ EBUSY, "the server has reached a limit",
-	  "ask for fewer --queues, or disconnect other clients" },
-	{ EACCES, "no permission",
-	  "run this as root; if you are, the server does not let this client in" },
+	{ EBUSY, "a limit is reached, or another client has it for itself",
+	  "ask for fewer --queues, disconnect other clients, or --takeover; `pmof server list` on "
+	  "the server shows who is there" },
+	{ EACCES, "not allowed",
+	  "run this as root; if you are, the server does not let this client in: is it in the "
+	  "namespace's list, are --id and --key right, and is the key the server's?" },
+	{ EROFS, "this client may only read", "connect with --read-only" },
 	{ EPERM, "no permission", "run this as root" },
 	{ ENOMEM, "out of memory", "ask for fewer --queues or a smaller --depth" },
 	{ 0 }
@@ -293,11 +324,18 @@ static int do_connect(struct connect *c, int *instance)
 	ret = module_need("pmof-client", PMOF_CONTROL_PATH);
 	if (ret)
 		return ret;
+	if (c->key_file) {
+		ret = key_read(c->key_file, c->key);
+		if (ret)
+			return ret;
+		c->args.key = c->key;
+	}
 	c->args.size = sizeof(c->args);
 	c->args.addr = c->addr.host;
 	c->args.port = c->addr.port;
 	log = klog_open();
 	ret = pmof_connect(&c->args, instance);
+	explicit_bzero(c->key, sizeof(c->key));
 	if (ret)
 		explain_connect(&c->args, ret, log);
 	else
@@ -342,7 +380,7 @@ int cmd_connect(int argc, char **argv)
 	if (do_connect(&c, &instance))
 		return EXIT_FAILED;
 	print_instance(&c, instance);
-	return c.save && connect_save(&c.args) ? EXIT_FAILED : EXIT_OK;
+	return c.save && connect_save(&c.args, c.key_file) ? EXIT_FAILED : EXIT_OK;
 }
 
 /* --- disconnect ------------------------------------------------------------ */

@@ -14,6 +14,9 @@ static const struct command commands[] = {
 	{ "listen", cmd_server_listen, "ADDR[:PORT]", "listen on an address" },
 	{ "unlisten", cmd_server_unlisten, "ADDR[:PORT]|ID", "stop listening" },
 	{ "unexport", cmd_server_unexport, "NAME", "end an export and its sessions" },
+	{ "client", cmd_server_client, "add|remove ID", "clients with a key or limits" },
+	{ "allow", cmd_server_allow, "NAME ID[:ro]...", "let clients use a namespace" },
+	{ "disallow", cmd_server_disallow, "NAME ID...", "take that back, at once" },
 	{ "list", cmd_server_list, "", "list namespaces, ports and sessions" },
 	{ "save", cmd_server_save, "[FILE]", "keep it all in a file" },
 	{ "restore", cmd_server_restore, "[FILE]", "export and listen as the file says" },
@@ -88,6 +91,8 @@ int server_remove_namespace(const char *name)
 	}
 	free(ports);
 	ret = cfg_write("0", "namespaces/%s/enable", name);
+	if (!ret)
+		ret = server_disallow_all(name);
 	if (ret)
 		return ret;
 	return cfg_rmdir("namespaces/%s", name);
@@ -139,7 +144,7 @@ int cmd_server_unexport(int argc, char **argv)
 /* --- export ---------------------------------------------------------------- */
 
 enum { OPT_NAME = OPT_LAST, OPT_READ_ONLY, OPT_ALLOW_VOLATILE, OPT_PORT,
-       OPT_PLACEMENT, OPT_DEEP_FLUSH };
+       OPT_PLACEMENT, OPT_DEEP_FLUSH, OPT_ALLOW };
 
 struct export {
 	char device[256];
@@ -149,6 +154,8 @@ struct export {
 	bool deep_flush;
 	const char *placement;	/* NULL: auto */
 	unsigned int port;	/* 0: all */
+	struct allow allow[ALLOW_MAX];
+	unsigned int nr_allow;	/* 0: anybody */
 };
 
 static const struct argp_option export_options[] = {
@@ -162,6 +169,8 @@ static const struct argp_option export_options[] = {
 	  "allow_chipset_writes); or your word that it is memory (assert-memory)", 0 },
 	{ "deep-flush", OPT_DEEP_FLUSH, NULL, 0, "Acknowledge only what the region's flush hints "
 	  "have flushed as well", 0 },
+	{ "allow", OPT_ALLOW, "ID[:ro]", 0, "Let this client use it, with :ro only read, and nobody "
+	  "else who is not named so; may be repeated. See `pmof server client`", 0 },
 	{ "port", OPT_PORT, "ID", 0, "Serve it through this port only; default all that exist",
 	  0 },
 	{ 0 }
@@ -203,6 +212,11 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_PLACEMENT:
 		e->placement = arg_placement(state, arg);
+		return 0;
+	case OPT_ALLOW:
+		if (e->nr_allow == ALLOW_MAX)
+			argp_error(state, "--allow at most %d times", ALLOW_MAX);
+		arg_allow(state, "--allow", arg, &e->allow[e->nr_allow++]);
 		return 0;
 	case OPT_PORT:
 		e->port = arg_uint(state, "--port", arg, 1, PORT_MAX);
@@ -334,6 +348,17 @@ static const struct reason mkdir_reasons[] = {
 	{ 0 }
 };
 
+/* Before it is enabled: nobody else gets in. */
+static int allow_clients(const struct export *e)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < e->nr_allow && !ret; i++)
+		ret = server_allow(e->name, &e->allow[i]);
+	return ret;
+}
+
 static int do_export(const struct export *e)
 {
 	int ret = check_device(e);
@@ -350,7 +375,9 @@ static int do_export(const struct export *e)
 		explain(mkdir_reasons, ret, "cannot make the namespace '%s'", e->name);
 		return ret;
 	}
-	ret = enable(e);
+	ret = allow_clients(e);
+	if (!ret)
+		ret = enable(e);
 	if (!ret)
 		ret = link_ports(e);
 	if (ret < 0)

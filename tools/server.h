@@ -6,6 +6,8 @@
 #include "configfs.h"
 
 #define NAME_MAX_SIZE	64	/* bytes of a namespace's name with its NUL */
+#define ID_MAX_SIZE	32	/* of a client's ID */
+#define ALLOW_MAX	64	/* clients of one call */
 #define SESSION_CLASS	"/sys/class/pmof-session"
 #define PORT_MAX	65535	/* highest port ID */
 
@@ -25,6 +27,17 @@ int server_remove_port(unsigned int id);
  */
 void server_explain_enable(const char *device, bool domain_only, int error, int log);
 void server_explain_listen(const struct addr *addr, int error, int log);
+
+/* A client and what it may, of "ID" or "ID:ro". */
+struct allow {
+	char id[ID_MAX_SIZE];
+	bool read_only;
+};
+
+/* server_client.c */
+void arg_allow(struct argp_state *state, const char *what, const char *arg, struct allow *a);
+int server_allow(const char *name, const struct allow *a);
+int server_disallow_all(const char *name);
 
 /* pmem.c: what hinders a block device from being exported. */
 void pmem_explain_mode(const char *device);

@@ -11,7 +11,15 @@ static const struct attr namespace_attrs[] = {
 	{ "device_path", ATTR_TEXT }, { "enable", ATTR_BOOL }, { "size", ATTR_NUMBER },
 	{ "generation", ATTR_TEXT }, { "read_only", ATTR_BOOL }, { "allow_volatile", ATTR_BOOL },
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "deep_flush", ATTR_BOOL },
-	{ "durable", ATTR_BOOL }, { "sessions", ATTR_NUMBER },
+	{ "durable", ATTR_BOOL }, { "sessions", ATTR_NUMBER }, { "allow_any", ATTR_BOOL },
+};
+
+static const struct attr client_attrs[] = {
+	{ "has_key", ATTR_BOOL },
+	{ "sessions", ATTR_NUMBER }, { "max_sessions", ATTR_NUMBER },
+	{ "queues", ATTR_NUMBER }, { "max_queues", ATTR_NUMBER },
+	{ "segments", ATTR_NUMBER }, { "max_segments", ATTR_NUMBER },
+	{ "memory", ATTR_NUMBER }, { "max_memory", ATTR_NUMBER },
 };
 
 static const struct attr port_attrs[] = {
@@ -21,6 +29,7 @@ static const struct attr port_attrs[] = {
 static const struct attr session_attrs[] = {
 	{ "client_id", ATTR_TEXT }, { "namespace", ATTR_TEXT }, { "session_id", ATTR_TEXT },
 	{ "peer", ATTR_TEXT }, { "queues", ATTR_NUMBER }, { "placement", ATTR_TEXT },
+	{ "rights", ATTR_TEXT }, { "authenticated", ATTR_BOOL }, { "exclusive", ATTR_BOOL },
 };
 
 static void put_cfg_attrs(struct json_object *o, const char *dir, const struct attr *attrs,
@@ -76,6 +85,47 @@ static struct json_object *list_placements(const char *name)
 	return list;
 }
 
+/* "ID" or "ID:ro" of each client in the namespace's lists. */
+static struct json_object *list_allowed(const char *name)
+{
+	struct json_object *list = new_array();
+	char path[CFG_PATH_MAX], text[CELL_MAX];
+	struct cfg_names names;
+	int i, read_only;
+
+	for (read_only = 0; read_only < 2; read_only++) {
+		snprintf(path, sizeof(path), CFG_PMOF "/namespaces/%s/%s", name,
+			 CFG_ALLOWED(read_only));
+		cfg_names(&names, path);
+		for (i = 0; i < names.nr; i++) {
+			snprintf(text, sizeof(text), "%s%s", names.name[i],
+				 read_only ? ":ro" : "");
+			push_object(list, json_object_new_string(text));
+		}
+		cfg_names_free(&names);
+	}
+	return list;
+}
+
+static struct json_object *list_clients(void)
+{
+	struct json_object *list = new_array(), *o;
+	struct cfg_names names;
+	char dir[CFG_PATH_MAX];
+	int i;
+
+	cfg_names(&names, CFG_PMOF "/clients");
+	for (i = 0; i < names.nr; i++) {
+		snprintf(dir, sizeof(dir), "clients/%s", names.name[i]);
+		o = new_object();
+		put_text(o, "id", names.name[i]);
+		put_cfg_attrs(o, dir, client_attrs, ARRAY_SIZE(client_attrs));
+		push_object(list, o);
+	}
+	cfg_names_free(&names);
+	return list;
+}
+
 static struct json_object *list_namespaces(void)
 {
 	struct json_object *list = new_array(), *o;
@@ -90,6 +140,7 @@ static struct json_object *list_namespaces(void)
 		put_text(o, "name", names.name[i]);
 		put_cfg_attrs(o, dir, namespace_attrs, ARRAY_SIZE(namespace_attrs));
 		put_object(o, "placements", list_placements(names.name[i]));
+		put_object(o, "allowed", list_allowed(names.name[i]));
 		push_object(list, o);
 	}
 	cfg_names_free(&names);
@@ -158,7 +209,15 @@ static const struct column namespace_columns[] = {
 	{ "ENABLED", "enable", COL_BOOL }, { "SIZE", "size", COL_SIZE },
 	{ "READ-ONLY", "read_only", COL_BOOL }, { "DOMAIN", "domain", COL_TEXT },
 	{ "PLACEMENT", "placement_text", COL_TEXT }, { "DURABLE", "durable_text", COL_TEXT },
-	{ "SESSIONS", "sessions", COL_NUMBER },
+	{ "SESSIONS", "sessions", COL_NUMBER }, { "CLIENTS", "clients_text", COL_TEXT },
+};
+
+static const struct column client_columns[] = {
+	{ "CLIENT", "id", COL_TEXT }, { "KEY", "has_key", COL_BOOL },
+	{ "SESSIONS", "sessions", COL_NUMBER }, { "MAX", "max_sessions", COL_NUMBER },
+	{ "QUEUES", "queues", COL_NUMBER }, { "MAX", "max_queues", COL_NUMBER },
+	{ "SEGMENTS", "segments", COL_NUMBER }, { "MAX", "max_segments", COL_NUMBER },
+	{ "MEMORY", "memory", COL_SIZE }, { "MAX", "max_memory", COL_SIZE },
 };
 
 static const struct column port_columns[] = {
@@ -170,7 +229,8 @@ static const struct column port_columns[] = {
 static const struct column session_columns[] = {
 	{ "SESSION", "session", COL_TEXT }, { "CLIENT", "client_id", COL_TEXT },
 	{ "PEER", "peer", COL_TEXT }, { "QUEUES", "queues", COL_NUMBER },
-	{ "NAMESPACE", "namespace", COL_TEXT },
+	{ "NAMESPACE", "namespace", COL_TEXT }, { "RIGHTS", "rights", COL_TEXT },
+	{ "KEY", "authenticated", COL_BOOL }, { "EXCLUSIVE", "exclusive", COL_BOOL },
 };
 
 static void print_part(struct json_object *all, const char *key, const char *none,
@@ -203,6 +263,19 @@ static void put_placements_text(struct json_object *o)
 	put_object(o, "placement_text", texts);
 }
 
+/* Who may come: "any", the list, or "none". */
+static void put_clients_text(struct json_object *o)
+{
+	struct json_object *allowed = json_object_object_get(o, "allowed");
+
+	if (json_object_array_length(allowed))
+		put_object(o, "clients_text", json_object_get(allowed));
+	else
+		put_text(o, "clients_text",
+			 json_object_get_boolean(json_object_object_get(o, "allow_any")) ?
+			 "any" : "none");
+}
+
 /* A namespace that is not enabled promises nothing yet. */
 static void put_namespace_texts(struct json_object *all)
 {
@@ -211,6 +284,7 @@ static void put_namespace_texts(struct json_object *all)
 
 	for (i = 0; i < n; i++) {
 		o = json_object_array_get_idx(list, i);
+		put_clients_text(o);
 		if (json_object_get_boolean(json_object_object_get(o, "enable"))) {
 			put_promises(o);
 			put_placements_text(o);
@@ -239,6 +313,10 @@ static void print_all(struct json_object *all)
 	puts("");
 	print_part(all, "ports", "no ports", port_columns, ARRAY_SIZE(port_columns));
 	puts("");
+	if (json_object_array_length(json_object_object_get(all, "clients"))) {
+		print_part(all, "clients", "", client_columns, ARRAY_SIZE(client_columns));
+		puts("");
+	}
 	print_part(all, "sessions", "no sessions", session_columns, ARRAY_SIZE(session_columns));
 	warn_namespaces(all);
 }
@@ -248,7 +326,7 @@ int cmd_server_list(int argc, char **argv)
 	static const struct argp argp = {
 		.options = json_options,
 		.parser = parse_json_only,
-		.doc = "Lists the exported namespaces, the ports and the sessions.",
+		.doc = "Lists the exported namespaces, the ports, the clients and the sessions.",
 	};
 	struct json_object *all;
 	bool json = false;
@@ -257,6 +335,7 @@ int cmd_server_list(int argc, char **argv)
 	all = new_object();
 	put_object(all, "namespaces", list_namespaces());
 	put_object(all, "ports", list_ports());
+	put_object(all, "clients", list_clients());
 	put_object(all, "sessions", list_sessions());
 	if (json)
 		print_json(all, false);

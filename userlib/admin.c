@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,6 +83,12 @@ static void build_options(struct options *o, const struct pmof_connect_args *arg
 	add_optional(o, "reconnect_delay", args->reconnect_delay);
 	add_optional(o, "fail_io_timeout", args->fail_io_timeout);
 	add_optional(o, "device_loss_timeout", args->device_loss_timeout);
+	if (args->key)
+		add_text(o, "key", args->key);
+	if (args->exclusive)
+		add(o, ",exclusive=1");
+	if (args->takeover)
+		add(o, ",takeover=1");
 }
 
 static int parse_answer(const char *text, int *instance)
@@ -132,6 +139,8 @@ int pmof_connect(const struct pmof_connect_args *args, int *instance)
 	if (fd < 0)
 		return -errno;
 	ret = ask(fd, &o, instance);
+	/* There may be a key in it. */
+	explicit_bzero(&o, sizeof(o));
 	close(fd);
 	return ret;
 }

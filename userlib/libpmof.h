@@ -368,6 +368,9 @@ static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uin
  * @reconnect_delay: the longest time between two attempts to reconnect
  * @fail_io_timeout: how long operations wait for that; "0": not; "-1": to the end
  * @device_loss_timeout: when it is given up; "0": at once; "-1": never
+ * @key: proves that this is the client @id: 32 to 128 hexadecimal digits; NULL: none
+ * @exclusive: nobody else shall write; -EBUSY if somebody does
+ * @takeover: end the sessions that stand in the way of that
  *
  * Zero the structure first: what is zero has its default.
  */
@@ -389,6 +392,9 @@ struct pmof_connect_args {
 	const char *reconnect_delay;
 	const char *fail_io_timeout;
 	const char *device_loss_timeout;
+	const char *key;
+	bool exclusive;
+	bool takeover;
 };
 
 /**

@@ -216,6 +216,22 @@ static void admin_leave(struct pmof_conn *conn)
 	pmof_conn_leave(conn);
 }
 
+/* Swaps nonces with the server. */
+int pmof_admin_challenge(struct pmof_conn *conn, const u8 nonce[PMOF_WIRE_NONCE_LEN],
+			 u8 server_nonce[PMOF_WIRE_NONCE_LEN])
+{
+	struct pmof_admin *a = &conn->admin;
+	int rc;
+
+	admin_lock(conn);
+	rc = admin_call(a, pmof_put_challenge(a->msg.data, a->tag, nonce), true);
+	if (!rc)
+		rc = pmof_status_to_errno(pmof_get_challenge_reply(a->reply->buf.data,
+								   a->reply_len, server_nonce));
+	admin_unlock(conn);
+	return rc;
+}
+
 static void login_fill(struct pmof_conn *conn, struct pmof_login *l)
 {
 	unsigned int queues = conn->opt.queues ?: num_online_cpus();
@@ -231,7 +247,11 @@ static void login_fill(struct pmof_conn *conn, struct pmof_login *l)
 	memcpy(l->instance, conn->uuid, sizeof(l->instance));
 	memcpy(l->name, conn->opt.name, sizeof(l->name));
 	l->nr_queues = min_t(unsigned int, queues + conn->opt.poll_queues, PMOF_MAX_QUEUES);
-	l->flags = conn->opt.read_only ? PMOF_LOGIN_F_READ_ONLY : 0;
+	l->flags = (conn->opt.read_only ? PMOF_LOGIN_F_READ_ONLY : 0) |
+		   (conn->opt.exclusive ? PMOF_LOGIN_F_EXCLUSIVE : 0);
+	/* Only when it is asked for: two that take it from each other would never end. */
+	if (conn->opt.takeover && !conn->ready)
+		l->flags |= PMOF_LOGIN_F_TAKEOVER;
 }
 
 int pmof_admin_login(struct pmof_conn *conn, struct pmof_login_reply *reply)
@@ -240,8 +260,11 @@ int pmof_admin_login(struct pmof_conn *conn, struct pmof_login_reply *reply)
 	struct pmof_login login;
 	int rc;
 
-	admin_lock(conn);
 	login_fill(conn, &login);
+	rc = pmof_auth_begin(conn) ?: pmof_auth_sign_login(conn, &login);
+	if (rc)
+		return rc;
+	admin_lock(conn);
 	rc = admin_call(a, pmof_put_login(a->msg.data, a->tag, &login), true);
 	if (!rc) {
 		rc = pmof_get_login_reply(a->reply->buf.data, a->reply_len, reply);
@@ -249,6 +272,8 @@ int pmof_admin_login(struct pmof_conn *conn, struct pmof_login_reply *reply)
 			pr_info("%s: login refused: %s\n", conn->opt.name, pmof_status_str(rc));
 		rc = pmof_status_to_errno(rc);
 	}
+	if (!rc)
+		rc = pmof_auth_check_reply(conn, reply);
 	if (!rc && reply->nr_queues > login.nr_queues)
 		rc = -EPROTO;
 	admin_unlock(conn);

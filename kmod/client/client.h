@@ -134,6 +134,14 @@ struct pmof_admin {
 	u16 tag;
 };
 
+/* auth.c; used by whoever connects, one thread at a time. */
+struct pmof_conn_auth {
+	struct pmof_auth now;		/* of the login under way, or of the last */
+	u8 session_key[PMOF_SESSION_KEY_LEN];
+	bool has_session_key;
+	u64 counter;			/* of the session's queues that have asked */
+};
+
 /* dirty.c: one bit for a chunk of the namespace; all NULL: nobody asks. */
 struct pmof_dirty {
 	unsigned long *marked;	/* completed puts that are not durable */
@@ -216,6 +224,7 @@ struct pmof_conn {
 	unsigned int nr_queues;		/* that have been allocated */
 	unsigned int nr_shared;		/* the first: character and block; the rest: polled block */
 	struct pmof_login_reply login;
+	struct pmof_conn_auth auth;
 	struct pmof_layout layout;
 	struct pmof_segment_desc *seg;
 	u32 usable;			/* persist methods, bit n is enum pmof_method n */
@@ -316,6 +325,8 @@ void pmof_admin_init(struct pmof_admin *a);
 int pmof_admin_open(struct pmof_conn *conn);
 void pmof_admin_abort(struct pmof_admin *a);
 void pmof_admin_close(struct pmof_admin *a);
+int pmof_admin_challenge(struct pmof_conn *conn, const u8 nonce[PMOF_WIRE_NONCE_LEN],
+			 u8 server_nonce[PMOF_WIRE_NONCE_LEN]);
 int pmof_admin_login(struct pmof_conn *conn, struct pmof_login_reply *reply);
 int pmof_admin_keep_alive(struct pmof_conn *conn);
 void pmof_admin_logout(struct pmof_conn *conn);
@@ -361,6 +372,12 @@ int pmof_chardev_add(struct pmof_conn *conn);
 void pmof_chardev_del(struct pmof_conn *conn);
 long pmof_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 int pmof_op_to_req(const struct pmof_op *op, u32 usize, struct pmof_req *req);
+
+/* auth.c */
+int pmof_auth_begin(struct pmof_conn *conn);
+int pmof_auth_sign_login(struct pmof_conn *conn, struct pmof_login *l);
+int pmof_auth_check_reply(struct pmof_conn *conn, const struct pmof_login_reply *r);
+int pmof_auth_sign_queue(struct pmof_conn *conn, struct pmof_connect *c, u32 qpn);
 
 /* control.c, sysfs.c */
 int pmof_control_init(void);

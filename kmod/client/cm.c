@@ -156,6 +156,9 @@ int pmof_cm_connect(struct pmof_cm *cm, u16 queue_id, u16 depth)
 	int rc;
 
 	memcpy(c.client_id, conn->opt.id, sizeof(c.client_id));
+	rc = pmof_auth_sign_queue(conn, &c, cm->id->qp->qp_num);
+	if (rc)
+		return rc;
 	pmof_put_connect(&priv, &c);
 	reinit_completion(&cm->done);
 	rc = rdma_connect(cm->id, &param);

@@ -85,7 +85,8 @@ static void conn_release(struct device *dev)
 		ida_free(&instance_ida, conn->instance);
 	if (conn->net)
 		put_net(conn->net);
-	kfree(conn);
+	/* There may be a key in it. */
+	kfree_sensitive(conn);
 }
 
 static int conn_init_fields(struct pmof_conn *conn, const struct pmof_options *opt)

@@ -46,6 +46,7 @@ static int control_connect(struct control *c, char *buf)
 	rc = pmof_options_parse(buf, &opt, &c->why);
 	if (!rc)
 		rc = pmof_conn_create(&opt, &c->why);
+	memzero_explicit(&opt.key, sizeof(opt.key));
 	if (rc < 0) {
 		if (c->why)
 			pr_info("connect: %s\n", c->why);
@@ -72,7 +73,8 @@ static ssize_t control_write(struct file *file, const char __user *ubuf, size_t 
 		rc = c->instance >= 0 ? -EBUSY : control_connect(c, buf);
 		mutex_unlock(&c->lock);
 	}
-	kfree(buf);
+	/* There may be a key in it. */
+	kfree_sensitive(buf);
 	return rc ?: len;
 }
 

@@ -106,6 +106,32 @@ static const char *set_cache(struct pmof_options *o, char *value)
 	return NULL;
 }
 
+static const char *set_key(struct pmof_options *o, char *value)
+{
+	return pmof_key_parse(value, strlen(value), &o->key) ?
+		"key: 32 to 128 hexadecimal digits" : NULL;
+}
+
+static const char *set_exclusive(struct pmof_options *o, char *value)
+{
+	u16 n;
+
+	if (!number_in(value, 0, 1, &n))
+		return "exclusive: 0 or 1";
+	o->exclusive = n;
+	return NULL;
+}
+
+static const char *set_takeover(struct pmof_options *o, char *value)
+{
+	u16 n;
+
+	if (!number_in(value, 0, 1, &n))
+		return "takeover: 0 or 1";
+	o->takeover = n;
+	return NULL;
+}
+
 static const char *set_keep_alive_tmo(struct pmof_options *o, char *value)
 {
 	return number_in(value, 0, 3600, &o->keep_alive_tmo) ?
@@ -154,6 +180,9 @@ static const struct option options[] = {
 	{ "block", set_block },
 	{ "block_size", set_block_size },
 	{ "cache", set_cache },
+	{ "key", set_key },
+	{ "exclusive", set_exclusive },
+	{ "takeover", set_takeover },
 	{ "keep_alive_tmo", set_keep_alive_tmo },
 	{ "reconnect_delay", set_reconnect_delay },
 	{ "fail_io_timeout", set_fail_io_timeout },
@@ -185,6 +214,8 @@ static const char *check_all(const struct pmof_options *o)
 		return "addr is missing";
 	if (!o->name[0])
 		return "name is missing";
+	if (o->read_only && (o->exclusive || o->takeover))
+		return "exclusive and takeover are for who writes: not with read_only=1";
 	if (!o->block && (o->poll_queues || o->writeback))
 		return "poll_queues and cache are the block device's: not with block=0";
 	if (o->queues + o->poll_queues > PMOF_MAX_QUEUES)

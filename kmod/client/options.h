@@ -3,6 +3,7 @@
 #ifndef PMOF_OPTIONS_H
 #define PMOF_OPTIONS_H
 
+#include "auth.h"
 #include "wire.h"
 
 #define PMOF_DEPTH_MIN		4
@@ -27,6 +28,9 @@
  * @fail_io_timeout: seconds that requests wait for it; 0: not at all; -1: until the device is dead
  * @device_loss_timeout: seconds after which the device is dead; 0: at once; -1: never
  * @writeback: it has a volatile cache: a write is durable after a flush, or with FUA
+ * @key: proves that this is the client @id; empty: none
+ * @exclusive: nobody else shall write
+ * @takeover: at connect, end the sessions that stand in the way of that
  */
 struct pmof_options {
 	char addr[64];
@@ -45,6 +49,9 @@ struct pmof_options {
 	u16 reconnect_delay;
 	s32 fail_io_timeout;
 	s32 device_loss_timeout;
+	struct pmof_key key;
+	bool exclusive;
+	bool takeover;
 };
 
 bool pmof_timeout_parse(const char *value, s32 *out);

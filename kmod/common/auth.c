@@ -4,7 +4,7 @@
 #define LABEL_LEN	16
 #define BODY_MAX	192
 
-/* What is hashed: nothing in it is secret.  The label keeps proofs of one kind from being another's. */
+/* What is hashed; nothing in it is secret.  No proof of one kind is one of another. */
 struct transcript {
 	char label[LABEL_LEN];
 	u8 client_nonce[PMOF_WIRE_NONCE_LEN];

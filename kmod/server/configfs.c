@@ -10,7 +10,7 @@
 
 static struct pmof_ns *to_ns(struct config_item *item)
 {
-	return container_of(item, struct pmof_ns, item);
+	return container_of(to_config_group(item), struct pmof_ns, group);
 }
 
 static ssize_t pmof_ns_device_path_show(struct config_item *item, char *page)
@@ -116,6 +116,21 @@ static ssize_t pmof_ns_placement_store(struct config_item *item, const char *pag
 	return rc;
 }
 
+static ssize_t pmof_ns_allow_any_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->allow_any));
+}
+
+/* Also while it is enabled: it is a right. */
+static ssize_t pmof_ns_allow_any_store(struct config_item *item, const char *page, size_t count)
+{
+	bool any;
+
+	if (kstrtobool(page, &any))
+		return -EINVAL;
+	return pmof_allow_any(to_ns(item), any) ?: count;
+}
+
 static ssize_t pmof_ns_enable_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->enabled));
@@ -180,6 +195,7 @@ CONFIGFS_ATTR(pmof_ns_, read_only);
 CONFIGFS_ATTR(pmof_ns_, allow_volatile);
 CONFIGFS_ATTR(pmof_ns_, deep_flush);
 CONFIGFS_ATTR(pmof_ns_, placement);
+CONFIGFS_ATTR(pmof_ns_, allow_any);
 CONFIGFS_ATTR(pmof_ns_, enable);
 CONFIGFS_ATTR_RO(pmof_ns_, size);
 CONFIGFS_ATTR_RO(pmof_ns_, generation);
@@ -194,6 +210,7 @@ static struct configfs_attribute *ns_attrs[] = {
 	&pmof_ns_attr_allow_volatile,
 	&pmof_ns_attr_deep_flush,
 	&pmof_ns_attr_placement,
+	&pmof_ns_attr_allow_any,
 	&pmof_ns_attr_enable,
 	&pmof_ns_attr_size,
 	&pmof_ns_attr_generation,
@@ -222,7 +239,7 @@ static const struct config_item_type ns_type = {
 	.ct_owner	= THIS_MODULE,
 };
 
-static struct config_item *make_ns(struct config_group *group, const char *name)
+static struct config_group *make_ns(struct config_group *group, const char *name)
 {
 	struct pmof_ns *ns;
 
@@ -234,11 +251,12 @@ static struct config_item *make_ns(struct config_group *group, const char *name)
 	mutex_init(&ns->mutex);
 	INIT_LIST_HEAD(&ns->links);
 	INIT_LIST_HEAD(&ns->holds);
-	config_item_init_type_name(&ns->item, name, &ns_type);
-	return &ns->item;
+	config_group_init_type_name(&ns->group, name, &ns_type);
+	pmof_clients_init_ns(ns);
+	return &ns->group;
 }
 
-/* No port links to it any more: configfs sees to that. */
+/* No port links to it, and it to no client, any more: configfs sees to that. */
 static void drop_ns(struct config_group *group, struct config_item *item)
 {
 	struct pmof_ns *ns = to_ns(item);
@@ -250,7 +268,7 @@ static void drop_ns(struct config_group *group, struct config_item *item)
 }
 
 static struct configfs_group_operations namespaces_group_ops = {
-	.make_item = make_ns,
+	.make_group = make_ns,
 	.drop_item = drop_ns,
 };
 
@@ -507,6 +525,7 @@ static struct configfs_subsystem subsystem = {
 
 static struct config_group namespaces_group;
 static struct config_group ports_group;
+static struct config_group clients_group;
 
 int pmof_configfs_init(void)
 {
@@ -516,6 +535,8 @@ int pmof_configfs_init(void)
 	configfs_add_default_group(&namespaces_group, &subsystem.su_group);
 	config_group_init_type_name(&ports_group, "ports", &ports_type);
 	configfs_add_default_group(&ports_group, &subsystem.su_group);
+	config_group_init_type_name(&clients_group, "clients", &pmof_clients_type);
+	configfs_add_default_group(&clients_group, &subsystem.su_group);
 	return configfs_register_subsystem(&subsystem);
 }
 

@@ -70,14 +70,12 @@ static u32 methods_of(const struct pmof_session *s)
 
 static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pmof_login *l)
 {
-	bool read_only = ns->read_only || l->flags & PMOF_LOGIN_F_READ_ONLY;
-
 	lockdep_assert_held(&pmof_sessions_mutex);
 	s->ns = ns;
 	ns->nr_sessions++;
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
-	s->atomics = !read_only && take_atomics(s, ns);
+	s->atomics = s->granted & PMOF_RIGHT_WRITE && take_atomics(s, ns);
 	pmof_placement_session(s);
 	s->methods = methods_of(s);
 }
@@ -94,6 +92,7 @@ void pmof_session_leave_atomics(struct pmof_session *s)
 /* The same.  The last use of the namespace: a disable may go on. */
 void pmof_session_leave_ns(struct pmof_session *s)
 {
+	pmof_rights_drop(s);
 	pmof_session_leave_atomics(s);
 	s->ns->nr_sessions--;
 	s->ns = NULL;
@@ -107,10 +106,13 @@ static void supersede(struct pmof_session *s, struct pmof_session *old, const st
 {
 	lockdep_assert_held(&pmof_sessions_mutex);
 	old->superseded = true;
-	if (old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id) {
+	if (old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id &&
+	    pmof_rights_check_resume(s, old, l)) {
 		swap(s->id, old->id);
 		s->resumed = true;
 	}
+	/* What it had is the new one's to take. */
+	pmof_rights_drop(old);
 	pmof_session_end(old);
 }
 
@@ -123,6 +125,7 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 		     struct pmof_session **old)
 {
 	struct pmof_ns *ns;
+	int status;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
 	if (s->state != PMOF_SESSION_OPEN || s->refused || pmof_session_ending(s))
@@ -130,12 +133,18 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 	ns = find_ns(s->port, l->name);
 	if (!ns)
 		return PMOF_SC_NO_NAMESPACE;
+	status = pmof_rights_check(s, ns, l);
+	if (status)
+		return status;
 	while ((*old = pmof_session_find_instance(s, ns, l))) {
 		if (!completion_done(&(*old)->drained))
 			return -EAGAIN;
 		supersede(s, *old, l);
 		put_device(&(*old)->dev);
 	}
+	status = pmof_rights_take(s, ns, l, old);
+	if (status)
+		return status;
 	enter_ns(s, ns, l);
 	return 0;
 }
@@ -169,13 +178,6 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 	}
 }
 
-static unsigned int rights_of(const struct pmof_ns *ns, const struct pmof_login *l)
-{
-	if (ns->read_only || l->flags & PMOF_LOGIN_F_READ_ONLY)
-		return PMOF_RIGHT_READ;
-	return PMOF_RIGHT_READ | PMOF_RIGHT_WRITE;
-}
-
 static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 {
 	const struct pmof_ns *ns = s->ns;
@@ -194,8 +196,10 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.domain		= ns->domain,
 		.placement	= s->placed.placement,
 	};
-	if (!(s->rights & PMOF_RIGHT_WRITE))
+	if (!(s->granted & PMOF_RIGHT_WRITE))
 		r->flags |= PMOF_LOGIN_R_READ_ONLY;
+	if (s->exclusive)
+		r->flags |= PMOF_LOGIN_R_EXCLUSIVE;
 	if (ns->durable)
 		r->flags |= PMOF_LOGIN_R_DURABLE;
 	if (s->placed.how == PMOF_PLACED_ASSERTED)
@@ -206,35 +210,62 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 
 static void grant(struct pmof_session *s, const struct pmof_login *l)
 {
-	u32 most = min_t(u32, 2 * num_possible_cpus(), PMOF_SRV_MAX_QUEUES);
-
 	mutex_lock(&pmof_sessions_mutex);
-	s->nr_queues = min_t(u32, l->nr_queues, most);
 	if (s->state == PMOF_SESSION_OPEN) {
 		s->state = PMOF_SESSION_LIVE;
 		pmof_session_watch(s, l);
 	}
 	mutex_unlock(&pmof_sessions_mutex);
 	/* Pairs with the rpc table's acquire: now its messages are served. */
-	smp_store_release(&s->rights, rights_of(s->ns, l));
+	smp_store_release(&s->rights, s->granted);
 }
 
 /*
  * What may fail once the session is in its namespace.  The rights are not set
  * yet, so the trial maps for reading only; the real MRs come later.
  */
-static int prepare(struct pmof_session *s)
+static int prepare(struct pmof_session *s, const struct pmof_key *key,
+		   struct pmof_login_reply *r)
 {
+	int status;
+
 	if (pmof_segments_choose(s)) {
 		pr_warn_ratelimited("%s: no usable way to register %s on %s\n",
 				    dev_name(&s->dev), pmof_ns_name(s->ns),
 				    dev_name(&s->ib_dev->dev));
 		return PMOF_SC_UNSUPPORTED;
 	}
+	mutex_lock(&pmof_sessions_mutex);
+	status = pmof_rights_charge(s, PMOF_LIMIT_SEGMENTS, pmof_layout_segments(&s->layout));
+	mutex_unlock(&pmof_sessions_mutex);
+	if (status)
+		return status;
+	fill_reply(s, r);
+	status = pmof_rights_sign_reply(s, key, r);
+	if (status)
+		return status;
 	if (device_add(&s->dev))
 		return PMOF_SC_NO_MEMORY;
 	s->in_sysfs = true;
 	return 0;
+}
+
+/* The whole of it, behind the proof of who asks.  Returns 0 with *r filled, or PMOF_SC_*. */
+static int enter(struct pmof_session *s, const struct pmof_login *l, const struct pmof_key *key,
+		 struct pmof_login_reply *r)
+{
+	int status = find_and_enter(s, l);
+
+	if (status)
+		return status;
+	status = prepare(s, key, r);
+	if (!status)
+		return 0;
+	mutex_lock(&pmof_sessions_mutex);
+	pmof_session_leave_ns(s);
+	s->refused = true;	/* a second try ends the session */
+	mutex_unlock(&pmof_sessions_mutex);
+	return status;
 }
 
 /*
@@ -245,20 +276,16 @@ static int prepare(struct pmof_session *s)
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r)
 {
-	int status = find_and_enter(s, l);
+	struct pmof_key key;
+	int status;
 
+	status = pmof_rights_prove(s, l, &key);
+	if (!status)
+		status = enter(s, l, &key, r);
+	memzero_explicit(&key, sizeof(key));
 	if (status)
 		return status;
-	status = prepare(s);
-	if (status) {
-		mutex_lock(&pmof_sessions_mutex);
-		pmof_session_leave_ns(s);
-		s->refused = true;	/* a second try ends the session */
-		mutex_unlock(&pmof_sessions_mutex);
-		return status;
-	}
 	grant(s, l);
-	fill_reply(s, r);
 	pr_debug("session%d of %s (%pISpc): %s %s%s\n", s->number, s->client_id, &s->peer,
 		 s->resumed ? "resumed on" : "logged in to", pmof_ns_name(s->ns),
 		 s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");

@@ -46,7 +46,7 @@ static struct pmof_ns *get_holder(const void *holder)
 		if (ns == holder) {
 			/* Who is in the list has a directory, which holds one already. */
 			__module_get(THIS_MODULE);
-			config_item_get(&ns->item);
+			config_item_get(&ns->group.cg_item);
 			found = ns;
 			break;
 		}
@@ -73,7 +73,7 @@ static int notify_failure(struct dax_device *dax, u64 offset, u64 length, int mf
 		pmof_ns_disable(ns);
 	}
 	mutex_unlock(&ns->mutex);
-	config_item_put(&ns->item);
+	config_item_put(&ns->group.cg_item);
 	module_put(THIS_MODULE);
 	return 0;
 }

@@ -27,6 +27,7 @@ static int connect_admin(struct pmof_port *port, struct rdma_cm_id *cm_id,
 	s = pmof_session_create(port, cm_id, c, &status);
 	if (!s)
 		return status;
+	s->auth.qpn = param->qp_num;
 	q = pmof_srv_queue_create(s, cm_id, 0, min_t(u16, c->queue_depth, PMOF_ADMIN_DEPTH));
 	if (!q) {
 		status = PMOF_SC_NO_MEMORY;
@@ -59,7 +60,7 @@ static int connect_io(struct rdma_cm_id *cm_id, const struct rdma_conn_param *pa
 	struct pmof_srv_queue *q;
 	int status;
 
-	s = pmof_session_claim(cm_id, c, &status);
+	s = pmof_session_claim(cm_id, c, param->qp_num, &status);
 	if (!s)
 		return status;
 	q = pmof_srv_queue_create(s, cm_id, c->queue_id, c->queue_depth);
@@ -80,7 +81,7 @@ free_queue:
 	pmof_srv_queue_stop(q);
 	pmof_srv_queue_free(q);
 unclaim:
-	pmof_session_unclaim(s, c->queue_id);
+	pmof_session_unclaim(s, c);
 	pmof_session_put_user(s);
 	return status;
 }

@@ -39,6 +39,22 @@ static void reply_status(struct pmof_srv_req *req, u32 status)
 
 /* --- admin ---------------------------------------------------------------------- */
 
+static int parse_challenge(struct pmof_srv_req *req, const void *msg, u32 len)
+{
+	return pmof_get_challenge(msg, len, req->nonce);
+}
+
+static int run_challenge(struct pmof_srv_req *req)
+{
+	struct pmof_session *s = req->queue->session;
+	int status = pmof_rights_challenge(s, req->nonce);
+
+	if (!status)
+		pmof_srv_queue_reply(req, pmof_put_challenge_reply(req->reply, req->tag,
+								   s->auth.server_nonce), NULL);
+	return status;
+}
+
 static int parse_login(struct pmof_srv_req *req, const void *msg, u32 len)
 {
 	return pmof_get_login(msg, len, &req->login);
@@ -186,6 +202,13 @@ static int run_flush(struct pmof_srv_req *req)
 
 static const struct pmof_rpc rpc_table[] = {
 	{
+		.opcode		= PMOF_MSG_CHALLENGE,
+		.admin		= true,
+		.min_len	= sizeof(struct pmof_wire_challenge),
+		.max_len	= sizeof(struct pmof_wire_challenge),
+		.parse		= parse_challenge,
+		.run		= run_challenge,
+	}, {
 		.opcode		= PMOF_MSG_LOGIN,
 		.admin		= true,
 		.min_len	= sizeof(struct pmof_wire_login),

@@ -23,6 +23,7 @@
 #include <linux/xarray.h>
 
 #include <pmof.h>
+#include "auth.h"
 #include "compat.h"
 #include "names.h"
 #include "placement.h"
@@ -64,9 +65,39 @@ struct pmof_hca {
 	bool software;			/* the CPU copies */
 };
 
+/* What a client may have of the server, over all its sessions. */
+enum pmof_limit {
+	PMOF_LIMIT_SESSIONS,
+	PMOF_LIMIT_QUEUES,		/* I/O queues granted */
+	PMOF_LIMIT_SEGMENTS,		/* that its sessions may have registered */
+	PMOF_LIMIT_MEMORY,		/* bytes of its I/O queues' buffers */
+	PMOF_NR_LIMITS
+};
+
+/* clients/ID: who may prove that it is the client of this ID. */
+struct pmof_client {
+	struct config_item item;
+
+	/* Protected by pmof_sessions_mutex. */
+	struct list_head entry;		/* of rights.c's list; empty: removed */
+	struct pmof_key key;
+	u64 key_seq;			/* another for each key that is written; 0: no key */
+	u64 limit[PMOF_NR_LIMITS];	/* 0: none */
+	u64 used[PMOF_NR_LIMITS];
+};
+
+/* A symbolic link in a namespace's allowed_clients or read_only_clients. */
+struct pmof_allow {
+	struct list_head entry;		/* of the namespace's */
+	struct pmof_client *client;
+	bool write;
+};
+
 /* namespaces/NAME: one exported PMEM device. */
 struct pmof_ns {
-	struct config_item item;
+	struct config_group group;
+	struct config_group write_group;	/* allowed_clients/ */
+	struct config_group read_group;		/* read_only_clients/ */
 
 	/* Held to change, enable or disable it; protects all down to @durable. */
 	struct mutex mutex;
@@ -89,6 +120,8 @@ struct pmof_ns {
 
 	/* Protected by pmof_sessions_mutex. */
 	bool live;			/* takes logins */
+	bool allow_any;			/* clients that are not in the list, which is empty then */
+	struct list_head allowed;	/* of struct pmof_allow */
 	struct list_head links;		/* of struct pmof_link */
 	struct list_head holds;		/* placement_ns.c's */
 	unsigned int nr_sessions;
@@ -163,6 +196,7 @@ struct pmof_srv_req {
 	u16 tag;
 	u8 opcode;
 	union {
+		u8 nonce[PMOF_WIRE_NONCE_LEN];
 		struct pmof_login login;
 		struct pmof_segments_args segments;
 		struct pmof_persist_args persist;
@@ -255,9 +289,21 @@ struct pmof_session {
 	u16 path_id;
 	u16 nr_queues;			/* I/O queues granted */
 	bool refused;			/* a login failed half way */
+	struct pmof_client *client;	/* known by its ID, with a key or without */
+	u64 key_seq;			/* of the key that it has proved to have; 0: none */
+	unsigned int granted;		/* PMOF_RIGHT_* of its login */
+	bool exclusive;			/* nobody else writes */
+	u64 used[PMOF_NR_LIMITS];	/* counted in the client's */
+	u64 queue_counter;		/* of the last I/O queue that has proved itself */
 	bool resumed;			/* has the ID of an earlier one */
 	DECLARE_BITMAP(claimed, PMOF_SRV_MAX_QUEUES + 1);
 	struct pmof_srv_queue *queues[PMOF_SRV_MAX_QUEUES + 1];
+
+	/* Written by the challenge and the login, which are admin work. */
+	bool challenged;		/* the nonces are there */
+	bool proved;			/* and used: each login needs its own */
+	struct pmof_auth auth;
+	u8 session_key[PMOF_SESSION_KEY_LEN];	/* before it is LIVE, if there is a key */
 
 	/* Written by the login; then fixed until the teardown is through. */
 	struct pmof_ns *ns;		/* also under pmof_sessions_mutex */
@@ -289,6 +335,7 @@ struct pmof_session_filter {
 	const struct pmof_ns *ns;
 	const struct pmof_port *port;
 	bool logged_out;		/* only those without a namespace */
+	bool revoked;			/* only those with more than they would get now */
 };
 
 static inline void pmof_session_stat(struct pmof_session *s, enum pmof_server_stat i, u64 n)
@@ -315,12 +362,39 @@ static inline bool pmof_ns_device_flush(const struct pmof_ns *ns)
 
 static inline const char *pmof_ns_name(const struct pmof_ns *ns)
 {
-	return config_item_name((struct config_item *)&ns->item);
+	return config_item_name((struct config_item *)&ns->group.cg_item);
 }
 
 /* configfs.c */
 int pmof_configfs_init(void);
 void pmof_configfs_exit(void);
+
+/* clients.c */
+extern const struct config_item_type pmof_clients_type;
+void pmof_clients_init_ns(struct pmof_ns *ns);
+
+/* rights.c */
+void pmof_client_add(struct pmof_client *client);
+void pmof_client_remove(struct pmof_client *client);
+void pmof_client_set_key(struct pmof_client *client, const struct pmof_key *key);
+int pmof_allow_add(struct pmof_ns *ns, struct pmof_client *client, bool write);
+void pmof_allow_remove(struct pmof_ns *ns, struct pmof_client *client);
+int pmof_allow_any(struct pmof_ns *ns, bool any);
+bool pmof_rights_revoked(const struct pmof_session *s);
+int pmof_rights_challenge(struct pmof_session *s, const u8 client_nonce[PMOF_WIRE_NONCE_LEN]);
+int pmof_rights_prove(struct pmof_session *s, const struct pmof_login *l, struct pmof_key *key);
+int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
+		      const struct pmof_login *l);
+int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
+		     const struct pmof_login *l, struct pmof_session **old);
+void pmof_rights_drop(struct pmof_session *s);
+int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n);
+void pmof_rights_uncharge(struct pmof_session *s, enum pmof_limit limit, u64 n);
+int pmof_rights_sign_reply(struct pmof_session *s, const struct pmof_key *key,
+			   struct pmof_login_reply *r);
+bool pmof_rights_check_resume(struct pmof_session *s, const struct pmof_session *old,
+			      const struct pmof_login *l);
+int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c, u32 qpn);
 
 /* namespace.c */
 int pmof_ns_enable(struct pmof_ns *ns);
@@ -373,9 +447,11 @@ struct pmof_session *pmof_session_create(struct pmof_port *port, struct rdma_cm_
 void pmof_session_publish(struct pmof_session *s);
 void pmof_session_abandon(struct pmof_session *s);
 struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
-					const struct pmof_connect *c, int *status);
+					const struct pmof_connect *c, u32 qpn, int *status);
+struct pmof_session *pmof_session_find(bool (*match)(const struct pmof_session *s,
+						     const void *arg), const void *arg);
 void pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q);
-void pmof_session_unclaim(struct pmof_session *s, u16 queue_id);
+void pmof_session_unclaim(struct pmof_session *s, const struct pmof_connect *c);
 void pmof_session_put_user(struct pmof_session *s);
 struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,
 						const struct pmof_ns *ns,
@@ -411,6 +487,7 @@ void pmof_session_leave_ns(struct pmof_session *s);
 /* srv_queue.c */
 struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma_cm_id *cm_id,
 					     u16 id, u16 depth);
+u64 pmof_srv_queue_memory(u16 depth);
 int pmof_srv_queue_accept(struct pmof_srv_queue *q, const struct rdma_conn_param *asked);
 bool pmof_srv_queue_get(struct pmof_srv_queue *q);
 void pmof_srv_queue_put(struct pmof_srv_queue *q);

@@ -90,6 +90,22 @@ struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,
 	return NULL;
 }
 
+/* One that @match is true of, or NULL; the caller puts its reference. */
+struct pmof_session *pmof_session_find(bool (*match)(const struct pmof_session *s,
+						     const void *arg), const void *arg)
+{
+	struct pmof_session *s;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	list_for_each_entry(s, &pmof_sessions, entry) {
+		if (match(s, arg)) {
+			get_device(&s->dev);
+			return s;
+		}
+	}
+	return NULL;
+}
+
 static void init_session(struct pmof_session *s, struct pmof_port *port,
 			 const struct rdma_cm_id *cm_id, const struct pmof_connect *c)
 {
@@ -116,7 +132,7 @@ void pmof_session_free(struct pmof_session *s)
 		ida_free(&session_ida, s->number);
 	free_percpu(s->stats);
 	kfree(s->seen);
-	kfree(s);
+	kfree_sensitive(s);
 }
 
 static int alloc_parts(struct pmof_session *s)
@@ -253,20 +269,23 @@ static void admin_work(struct work_struct *work)
 
 /* --- I/O queues ------------------------------------------------------------ */
 
-static int check_claim(const struct pmof_session *s, const struct rdma_cm_id *cm_id,
-		       const struct pmof_connect *c)
+static int check_claim(struct pmof_session *s, const struct rdma_cm_id *cm_id,
+		       const struct pmof_connect *c, u32 qpn)
 {
+	int status;
+
 	if (!s || s->state != PMOF_SESSION_LIVE || pmof_session_ending(s))
 		return PMOF_SC_NO_SESSION;
-	/* Whoever guesses an ID learns no more than that he did not. */
-	if (strncmp(s->client_id, c->client_id, sizeof(s->client_id)) ||
-	    s->ib_dev != cm_id->device)
+	if (s->ib_dev != cm_id->device)
 		return PMOF_SC_NO_SESSION;
+	status = pmof_rights_check_queue(s, c, qpn);
+	if (status)
+		return status;
 	if (c->queue_id > s->nr_queues)
 		return PMOF_SC_INVALID;
 	if (test_bit(c->queue_id, s->claimed))
 		return PMOF_SC_BUSY;
-	return 0;
+	return pmof_rights_charge(s, PMOF_LIMIT_MEMORY, pmof_srv_queue_memory(c->queue_depth));
 }
 
 /*
@@ -275,13 +294,13 @@ static int check_claim(const struct pmof_session *s, const struct rdma_cm_id *cm
  * pmof_session_put_user().
  */
 struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
-					const struct pmof_connect *c, int *status)
+					const struct pmof_connect *c, u32 qpn, int *status)
 {
 	struct pmof_session *s;
 
 	mutex_lock(&pmof_sessions_mutex);
 	s = find_session(c->session_id);
-	*status = check_claim(s, cm_id, c);
+	*status = check_claim(s, cm_id, c, qpn);
 	if (!*status) {
 		__set_bit(c->queue_id, s->claimed);
 		refcount_inc(&s->users);
@@ -303,10 +322,11 @@ void pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q)
 	mutex_unlock(&pmof_sessions_mutex);
 }
 
-void pmof_session_unclaim(struct pmof_session *s, u16 queue_id)
+void pmof_session_unclaim(struct pmof_session *s, const struct pmof_connect *c)
 {
 	mutex_lock(&pmof_sessions_mutex);
-	__clear_bit(queue_id, s->claimed);
+	__clear_bit(c->queue_id, s->claimed);
+	pmof_rights_uncharge(s, PMOF_LIMIT_MEMORY, pmof_srv_queue_memory(c->queue_depth));
 	mutex_unlock(&pmof_sessions_mutex);
 }
 

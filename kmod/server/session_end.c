@@ -279,7 +279,7 @@ void pmof_session_end_init(struct pmof_session *s)
 static bool matches(const struct pmof_session *s, const struct pmof_session_filter *f)
 {
 	return (!f->ns || s->ns == f->ns) && (!f->port || s->port == f->port) &&
-	       (!f->logged_out || !s->ns);
+	       (!f->logged_out || !s->ns) && (!f->revoked || pmof_rights_revoked(s));
 }
 
 static struct pmof_session *get_match(const struct pmof_session_filter *f)

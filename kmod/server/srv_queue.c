@@ -330,6 +330,15 @@ static u16 grant_depth(const struct ib_device *dev, u16 asked)
 	return clamp_t(int, ((int)most - SIGNAL_EVERY) / 2 - 2, 1, asked);
 }
 
+/* Buffers of an I/O queue of this depth, in bytes. */
+u64 pmof_srv_queue_memory(u16 depth)
+{
+	u64 nr_reqs = 2 * (u64)depth + SIGNAL_EVERY;
+
+	return depth * (u64)PMOF_IO_MSG_SIZE +
+	       nr_reqs * (PMOF_IO_REPLY_SIZE + sizeof(struct pmof_srv_req));
+}
+
 static int create_qp(struct pmof_srv_queue *q, struct rdma_cm_id *cm_id)
 {
 	struct pmof_qp_config cfg = {

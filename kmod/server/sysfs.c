@@ -55,6 +55,25 @@ static ssize_t queues_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(queues);
 
+static ssize_t rights_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", to_session(dev)->granted & PMOF_RIGHT_WRITE ?
+			  "read-write" : "read-only");
+}
+static DEVICE_ATTR_RO(rights);
+
+/* Has the client proved that it is the one? */
+static ssize_t authenticated_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", !!to_session(dev)->key_seq);
+}
+static DEVICE_ATTR_RO(authenticated);
+
+static ssize_t exclusive_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", to_session(dev)->exclusive);
+}
+static DEVICE_ATTR_RO(exclusive);
 /* Its client may come back to it. */
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -66,6 +85,9 @@ static DEVICE_ATTR_RO(state);
 
 static struct attribute *session_attrs[] = {
 	&dev_attr_client_id.attr,
+	&dev_attr_rights.attr,
+	&dev_attr_authenticated.attr,
+	&dev_attr_exclusive.attr,
 	&dev_attr_namespace.attr,
 	&dev_attr_session_id.attr,
 	&dev_attr_peer.attr,

@@ -178,6 +178,8 @@ TEST(each_proof_depends_on)
 	CHANGES(B(LOGIN), w.login.name[1]++);
 	CHANGES(B(LOGIN), w.login.nr_queues++);
 	CHANGES(B(LOGIN), w.login.path_id++);
+	CHANGES(B(LOGIN), w.login.resume_id++);
+	CHANGES(B(LOGIN), w.login.loss_timeout++);
 	CHANGES(B(LOGIN), w.login.flags ^= PMOF_LOGIN_F_TAKEOVER);
 	CHANGES(B(LOGIN), w.login.resume_proof[31] = 1);
 	CHANGES(0, w.login.proof[0] = 1);

@@ -304,6 +304,7 @@ static size_t option_text(char *buf, u64 *state)
 	static const char *const words[] = {
 		"addr=", "10.77.0.1", "name=", "data", "queues=", "depth=", "persist=", "auto",
 		"read", "assist", "id=", "read_only=", "port=", "cache=",
+		"key=", "00112233445566778899aabbccddeeff", "exclusive=", "takeover=",
 		"writeback", "poll_queues=", "block=", "block_size=", ",", ",", ",", "=", "\n", "1",
 		"128", "65535", "99999999999999999999", "-1", "+3", "x", ".", " ", "fd77::1",
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",

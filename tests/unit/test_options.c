@@ -86,8 +86,28 @@ TEST(block_options)
 }
 
 /* Each for itself is right. */
+TEST(rights_options)
+{
+	ASSERT_EQ(0, parse_more("id=a,key=000102030405060708090a0b0C0D0E0F,exclusive=1,takeover=1"));
+	EXPECT_EQ(16, opt.key.len);
+	EXPECT_EQ(0, memcmp(opt.key.data, "\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\0", 17));
+	EXPECT_TRUE(opt.exclusive);
+	EXPECT_TRUE(opt.takeover);
+	ASSERT_EQ(0, parse_more("exclusive=0,takeover=0,read_only=1"));
+	EXPECT_EQ(0, opt.key.len);
+	EXPECT_FALSE(opt.exclusive);
+	EXPECT_FALSE(opt.takeover);
+	EXPECT_EQ(-EINVAL, parse_more("key="));
+	EXPECT_EQ(-EINVAL, parse_more("key=0001"));
+	EXPECT_EQ(-EINVAL, parse_more("key=000102030405060708090a0b0c0d0e0g"));
+	EXPECT_EQ(-EINVAL, parse_more("exclusive=2"));
+	EXPECT_EQ(-EINVAL, parse_more("takeover=yes"));
+}
+
 TEST(options_that_exclude_each_other)
 {
+	EXPECT_EQ(-EINVAL, parse_more("read_only=1,exclusive=1"));
+	EXPECT_EQ(-EINVAL, parse_more("read_only=1,takeover=1"));
 	EXPECT_EQ(-EINVAL, parse_more("block=0,poll_queues=1"));
 	EXPECT_EQ(-EINVAL, parse_more("cache=writeback,block=0"));
 	EXPECT_EQ(-EINVAL, parse_more("queues=128,poll_queues=1"));

@@ -154,22 +154,33 @@ static inline int wc_answer(struct wc_queue *q)
 	return rc;
 }
 
-/* Connects with @len bytes of private data; wc_close() in any case. */
-static inline int wc_connect_raw(struct wc_queue *q, const void *data, size_t len, bool receive)
+/* A queue pair that is not connected yet; wc_close() in any case. */
+static inline int wc_prepare(struct wc_queue *q, bool receive)
+{
+	int rc;
+
+	memset(q, 0, sizeof(*q));
+	rc = wc_resolve(q);
+	return rc ? rc : wc_resources(q, receive);
+}
+
+/* Connects it with @len bytes of private data. */
+static inline int wc_join(struct wc_queue *q, const void *data, size_t len)
 {
 	struct rdma_conn_param param = {
 		.private_data = data, .private_data_len = len, .responder_resources = 1,
 		.initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7,
 	};
-	int rc;
 
-	memset(q, 0, sizeof(*q));
-	rc = wc_resolve(q);
-	if (!rc)
-		rc = wc_resources(q, receive);
-	if (!rc && rdma_connect(q->id, &param))
-		rc = -errno;
-	return rc ? rc : wc_answer(q);
+	return rdma_connect(q->id, &param) ? -errno : wc_answer(q);
+}
+
+/* Both. */
+static inline int wc_connect_raw(struct wc_queue *q, const void *data, size_t len, bool receive)
+{
+	int rc = wc_prepare(q, receive);
+
+	return rc ? rc : wc_join(q, data, len);
 }
 
 static inline int wc_connect(struct wc_queue *q, u16 queue_id, u64 session_id)

@@ -104,6 +104,23 @@ barrier() {
 	lab_wait "$_other-$1" 90 >/dev/null || { echo "barrier $1"; exit 1; }
 }
 
+# obey EVENT: runs the orders of the client's programs (tests/vm/order.h), until the event.
+obey() {
+	mkdir -p /host/orders
+	lab_signal "obeying-$1"
+	until [ -e "$LAB_CTL/ev/client1/$1" ]; do
+		for _order in /host/orders/*.cmd; do
+			[ -e "$_order" ] || { sleep 0.02; continue; }
+			_done=${_order%.cmd}
+			mv "$_order" "$_done.run"
+			# shellcheck source=/dev/null
+			(. "$_done.run") >"$_done.log" 2>&1
+			echo $? >"$_done.status"
+			mv "$_done.status" "$_done.done"
+		done
+	done
+}
+
 # --- the server -----------------------------------------------------------------
 
 # set_attr FILE VALUE: not with the shell's echo, which knows only one error.

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* pmof server client, allow and disallow. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server.h"
+
+static const struct command commands[] = {
+	{ "add", cmd_server_client_add, "ID", "add a client, or change one" },
+	{ "remove", cmd_server_client_remove, "ID", "remove a client and end its sessions" },
+	{ NULL, NULL, NULL, NULL }
+};
+
+int cmd_server_client(int argc, char **argv)
+{
+	return run_command("pmof server client", commands, argc, argv);
+}
+
+static const struct reason client_reasons[] = {
+	{ ENOENT, "no such namespace or client", "`pmof server list` shows both; `pmof server client "
+	  "add ID` makes a client" },
+	{ EEXIST, "it is allowed already, with this right or the other",
+	  "`pmof server disallow NAME ID` first" },
+	{ EACCES, "no permission", "run this as root" },
+	{ EPERM, "no permission", "run this as root" },
+	{ 0 }
+};
+
+/* --- add ------------------------------------------------------------------- */
+
+enum { OPT_KEY = OPT_LAST, OPT_GENERATE, OPT_SESSIONS, OPT_QUEUES, OPT_SEGMENTS, OPT_MEMORY };
+
+#define NR_LIMITS	4
+
+static const char *const limits[NR_LIMITS] = { "sessions", "queues", "segments", "memory" };
+
+struct client {
+	const char *id;
+	const char *key_file;
+	const char *new_key_file;
+	bool has_limit[NR_LIMITS];
+	uint64_t limit[NR_LIMITS];
+};
+
+static const struct argp_option add_options[] = {
+	{ "key", OPT_KEY, "FILE", 0, "The key in FILE, which only its owner may read; its sessions "
+	  "under another end", 0 },
+	{ "generate", OPT_GENERATE, "FILE", 0, "A new random key, written to FILE (mode 0600): "
+	  "bring that to the client", 0 },
+	{ "max-sessions", OPT_SESSIONS, "N", 0, "Sessions at once; 0: as many as there may be", 0 },
+	{ "max-queues", OPT_QUEUES, "N", 0, "I/O queues over all of them", 0 },
+	{ "max-segments", OPT_SEGMENTS, "N", 0, "Segments over all of them", 0 },
+	{ "max-memory", OPT_MEMORY, "SIZE", 0, "Memory for the buffers of its I/O queues", 0 },
+	{ 0 }
+};
+
+static error_t parse_add(int key, char *arg, struct argp_state *state)
+{
+	struct client *c = state->input;
+
+	switch (key) {
+	case OPT_KEY:
+		c->key_file = arg;
+		return 0;
+	case OPT_GENERATE:
+		c->new_key_file = arg;
+		return 0;
+	case OPT_SESSIONS:
+	case OPT_QUEUES:
+	case OPT_SEGMENTS:
+	case OPT_MEMORY:
+		c->has_limit[key - OPT_SESSIONS] = true;
+		c->limit[key - OPT_SESSIONS] = arg_size(state, "a limit", arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_usage(state);
+		c->id = arg_name(state, "ID", arg, ID_MAX_SIZE);
+		return 0;
+	case ARGP_KEY_END:
+		if (!c->id)
+			argp_usage(state);
+		if (c->key_file && c->new_key_file)
+			argp_error(state, "give either --key or --generate");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int set_key(const struct client *c)
+{
+	char text[KEY_TEXT_MAX];
+	int ret;
+
+	if (!c->key_file && !c->new_key_file)
+		return 0;
+	ret = c->key_file ? key_read(c->key_file, text) : key_generate(c->new_key_file, text);
+	if (ret)
+		return ret;
+	ret = cfg_write(text, "clients/%s/key", c->id);
+	explicit_bzero(text, sizeof(text));
+	if (ret)
+		explain(client_reasons, ret, "cannot set the key of '%s'", c->id);
+	return ret;
+}
+
+static int set_limits(const struct client *c)
+{
+	char text[24];
+	int i, ret = 0;
+
+	for (i = 0; i < NR_LIMITS && !ret; i++) {
+		if (!c->has_limit[i])
+			continue;
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)c->limit[i]);
+		ret = cfg_write(text, "clients/%s/max_%s", c->id, limits[i]);
+		if (ret)
+			explain(client_reasons, ret, "cannot limit the %s of '%s'", limits[i],
+				c->id);
+	}
+	return ret;
+}
+
+static int add_client(const struct client *c)
+{
+	bool is_new;
+	int ret;
+
+	ret = cfg_prepare();
+	if (ret)
+		return ret;
+	ret = cfg_mkdir("clients/%s", c->id);
+	is_new = !ret;
+	if (ret && ret != -EEXIST) {
+		explain(client_reasons, ret, "cannot make the client '%s'", c->id);
+		return ret;
+	}
+	ret = set_limits(c);
+	if (!ret)
+		ret = set_key(c);
+	if (ret && is_new)
+		cfg_rmdir("clients/%s", c->id);
+	return ret;
+}
+
+int cmd_server_client_add(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = add_options,
+		.parser = parse_add,
+		.args_doc = "ID",
+		.doc = "Makes client ID known, or changes it: its key, with which it proves who it is, "
+		       "and what it may have at once.",
+	};
+	struct client c = { .id = NULL };
+
+	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	return add_client(&c) ? EXIT_FAILED : EXIT_OK;
+}
+
+/* --- allow, disallow, remove ------------------------------------------------ */
+
+void arg_allow(struct argp_state *state, const char *what, const char *arg, struct allow *a)
+{
+	char id[ID_MAX_SIZE + 3];
+	size_t len = strlen(arg);
+
+	a->read_only = len > 3 && !strcmp(arg + len - 3, ":ro");
+	if (a->read_only)
+		len -= 3;
+	snprintf(id, sizeof(id), "%.*s", (int)(len < sizeof(id) ? len : sizeof(id)), arg);
+	snprintf(a->id, sizeof(a->id), "%s", arg_name(state, what, id, ID_MAX_SIZE));
+}
+
+int server_allow(const char *name, const struct allow *a)
+{
+	int ret = cfg_allow(name, a->id, a->read_only);
+
+	if (ret)
+		explain(client_reasons, ret, "cannot allow client '%s' to use '%s'", a->id, name);
+	return ret;
+}
+
+static int disallow(const char *name, const char *id)
+{
+	int rw = cfg_disallow(name, id, false), ro = cfg_disallow(name, id, true);
+
+	if (rw && rw != -ENOENT)
+		return rw;
+	return rw ? ro : 0;
+}
+
+int server_disallow_all(const char *name)
+{
+	char path[CFG_PATH_MAX];
+	struct cfg_names ids;
+	int i, read_only, ret = 0;
+
+	for (read_only = 0; read_only < 2 && !ret; read_only++) {
+		snprintf(path, sizeof(path), CFG_PMOF "/namespaces/%s/%s", name,
+			 CFG_ALLOWED(read_only));
+		ret = cfg_names(&ids, path);
+		for (i = 0; i < ids.nr && !ret; i++)
+			ret = cfg_disallow(name, ids.name[i], read_only);
+		cfg_names_free(&ids);
+	}
+	return ret;
+}
+
+struct allow_call {
+	const char *name;
+	struct allow allow[ALLOW_MAX];
+	unsigned int nr;
+};
+
+static error_t parse_allow(int key, char *arg, struct argp_state *state)
+{
+	struct allow_call *c = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (!state->arg_num) {
+			c->name = arg_name(state, "NAME", arg, NAME_MAX_SIZE);
+			return 0;
+		}
+		if (c->nr == ALLOW_MAX)
+			argp_error(state, "at most %d clients at once", ALLOW_MAX);
+		arg_allow(state, "ID", arg, &c->allow[c->nr++]);
+		return 0;
+	case ARGP_KEY_END:
+		if (state->arg_num < 2)
+			argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_server_allow(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.parser = parse_allow,
+		.args_doc = "NAME ID[:ro]...",
+		.doc = "Lets clients use a namespace, with :ro only read it. With the first one, "
+		       "sessions of clients that are not named end.",
+	};
+	struct allow_call c = { .name = NULL };
+	unsigned int i;
+	int ret = 0;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	for (i = 0; i < c.nr && !ret; i++)
+		ret = server_allow(c.name, &c.allow[i]);
+	return ret ? EXIT_FAILED : EXIT_OK;
+}
+
+int cmd_server_disallow(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.parser = parse_allow,
+		.args_doc = "NAME ID...",
+		.doc = "Takes clients their right to a namespace; when this returns, no session of "
+		       "theirs can touch it.",
+	};
+	struct allow_call c = { .name = NULL };
+	unsigned int i;
+	int ret = 0;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	for (i = 0; i < c.nr && !ret; i++) {
+		ret = disallow(c.name, c.allow[i].id);
+		if (ret)
+			explain(client_reasons, ret, "cannot disallow '%s' client '%s'", c.name,
+				c.allow[i].id);
+	}
+	return ret ? EXIT_FAILED : EXIT_OK;
+}
+
+/* From all lists, so that configfs lets it go. */
+static int remove_client(const char *id)
+{
+	struct cfg_names names;
+	int i, ret;
+
+	ret = cfg_names(&names, CFG_PMOF "/namespaces");
+	for (i = 0; i < names.nr && !ret; i++) {
+		ret = disallow(names.name[i], id);
+		if (ret == -ENOENT)
+			ret = 0;
+	}
+	cfg_names_free(&names);
+	return ret ? ret : cfg_rmdir("clients/%s", id);
+}
+
+static error_t parse_remove(int key, char *arg, struct argp_state *state)
+{
+	const char **id = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_usage(state);
+		*id = arg_name(state, "ID", arg, ID_MAX_SIZE);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_server_client_remove(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.parser = parse_remove,
+		.args_doc = "ID",
+		.doc = "Removes a client from all namespaces' lists and forgets its key and limits; "
+		       "its sessions end at once.",
+	};
+	const char *id = NULL;
+	int ret;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &id);
+	ret = remove_client(id);
+	if (!ret)
+		return EXIT_OK;
+	explain(client_reasons, ret, "cannot remove client '%s'", id);
+	return EXIT_FAILED;
+}
