@@ -146,6 +146,9 @@ static const struct json_key connection_schema[] = {
 	{ .name = "reconnect_delay", .kind = JSON_NUMBER, .min = 1, .max = 3600 },
 	{ .name = "fail_io_timeout", .kind = JSON_NUMBER, .min = -1, .max = 86400 },
 	{ .name = "device_loss_timeout", .kind = JSON_NUMBER, .min = -1, .max = 86400 },
+	{ .name = "key_file", .kind = JSON_TEXT, .check = check_path },
+	{ .name = "exclusive", .kind = JSON_BOOL },
+	{ .name = "takeover", .kind = JSON_BOOL },
 };
 
 /* --- what entries say together ----------------------------------------------- */

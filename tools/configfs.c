@@ -203,6 +203,17 @@ bool cfg_linked(const char *name, unsigned int port)
 	return !link_path(path, name, port) && !lstat(path, &st);
 }
 
+int cfg_symlink(const char *dir, const char *target, const char *name)
+{
+	char from[CFG_PATH_MAX], to[CFG_PATH_MAX];
+	int n = snprintf(from, sizeof(from), CFG_PMOF "/%s/%s", dir, name);
+	int m = snprintf(to, sizeof(to), CFG_PMOF "/%s/%s", target, name);
+
+	if (n < 0 || n >= CFG_PATH_MAX || m < 0 || m >= CFG_PATH_MAX)
+		return -ENAMETOOLONG;
+	return symlink(to, from) && errno != EEXIST ? -errno : 0;
+}
+
 static int allow_path(char *path, const char *name, const char *id, bool read_only)
 {
 	int n = snprintf(path, CFG_PATH_MAX, CFG_PMOF "/namespaces/%s/%s/%s", name,
@@ -228,17 +239,6 @@ int cfg_disallow(const char *name, const char *id, bool read_only)
 	if (allow_path(path, name, id, read_only))
 		return -ENAMETOOLONG;
 	return unlink(path) ? -errno : 0;
-}
-
-int cfg_symlink(const char *dir, const char *target, const char *name)
-{
-	char from[CFG_PATH_MAX], to[CFG_PATH_MAX];
-	int n = snprintf(from, sizeof(from), CFG_PMOF "/%s/%s", dir, name);
-	int m = snprintf(to, sizeof(to), CFG_PMOF "/%s/%s", target, name);
-
-	if (n < 0 || n >= CFG_PATH_MAX || m < 0 || m >= CFG_PATH_MAX)
-		return -ENAMETOOLONG;
-	return symlink(to, from) && errno != EEXIST ? -errno : 0;
 }
 
 static int is_entry(const struct dirent *e)

@@ -34,13 +34,13 @@ int cfg_link(const char *name, unsigned int port);
 int cfg_unlink(const char *name, unsigned int port);
 bool cfg_linked(const char *name, unsigned int port);
 
+/* In directory @dir a link to @target/@name; it may be there already. */
+int cfg_symlink(const char *dir, const char *target, const char *name);
+
 /* Whether a client may use a namespace; @read_only says in which of its two lists. */
 int cfg_allow(const char *name, const char *id, bool read_only);
 int cfg_disallow(const char *name, const char *id, bool read_only);
 #define CFG_ALLOWED(read_only)	((read_only) ? "read_only_clients" : "allowed_clients")
-
-/* In directory @dir a link to @target/@name; it may be there already. */
-int cfg_symlink(const char *dir, const char *target, const char *name);
 
 /* Names in a directory. */
 struct cfg_names {

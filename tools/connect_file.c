@@ -35,6 +35,8 @@ static void args_from(struct pmof_connect_args *args, struct json_object *o)
 	args->reconnect_delay = json_text(o, "reconnect_delay", NULL);
 	args->fail_io_timeout = json_text(o, "fail_io_timeout", NULL);
 	args->device_loss_timeout = json_text(o, "device_loss_timeout", NULL);
+	args->exclusive = json_flag(o, "exclusive", false);
+	args->takeover = json_flag(o, "takeover", false);
 }
 
 /* Seconds, that the caller has checked; NULL: the default. */
@@ -76,15 +78,30 @@ static struct json_object *args_to(const struct pmof_connect_args *args)
 	put_seconds(o, "reconnect_delay", args->reconnect_delay);
 	put_seconds(o, "fail_io_timeout", args->fail_io_timeout);
 	put_seconds(o, "device_loss_timeout", args->device_loss_timeout);
+	if (args->exclusive)
+		put_bool(o, "exclusive", true);
+	if (args->takeover)
+		put_bool(o, "takeover", true);
 	return o;
 }
 
-int connect_save(const struct pmof_connect_args *args)
+/* Wherever we are when it is read. */
+static void put_path(struct json_object *o, const char *key, const char *path)
+{
+	char *whole = realpath(path, NULL);
+
+	put_text(o, key, whole ? whole : path);
+	free(whole);
+}
+
+int connect_save(const struct pmof_connect_args *args, const char *key_file)
 {
 	struct json_object *o = args_to(args);
 	char path[128];
 	int ret;
 
+	if (key_file)
+		put_path(o, "key_file", key_file);
 	snprintf(path, sizeof(path), CONFIG_DIR "/%s.json", args->name);
 	if (!strcmp(path, CONFIG_DIR "/" CONFIG_SERVER))
 		ret = -EEXIST;
@@ -185,9 +202,26 @@ static int connect_args(const struct pmof_connect_args *args, const char *file, 
 	return ret ? EXIT_FAILED : EXIT_OK;
 }
 
+static int connect_object(struct json_object *o, const char *file, uint64_t wait)
+{
+	const char *key_file = json_text(o, "key_file", NULL);
+	struct pmof_connect_args args;
+	char key[KEY_TEXT_MAX];
+	int ret;
+
+	args_from(&args, o);
+	if (key_file) {
+		if (key_read(key_file, key))
+			return EXIT_FAILED;
+		args.key = key;
+	}
+	ret = connect_args(&args, file, wait);
+	explicit_bzero(key, sizeof(key));
+	return ret;
+}
+
 static int connect_file(const char *file, uint64_t wait)
 {
-	struct pmof_connect_args args;
 	struct json_object *o;
 	char why[WHY_MAX];
 	int ret;
@@ -197,8 +231,7 @@ static int connect_file(const char *file, uint64_t wait)
 		complain("%s: %s", file, why);
 		return EXIT_FAILED;
 	}
-	args_from(&args, o);
-	ret = connect_args(&args, file, wait);
+	ret = connect_object(o, file, wait);
 	json_object_put(o);
 	return ret;
 }

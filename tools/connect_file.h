@@ -9,8 +9,8 @@
 /* connect.c: complains; @log as of klog_open(). */
 void explain_connect(const struct pmof_connect_args *args, int error, int log);
 
-/* Keeps what was asked for as /etc/pmof/NAME.json; complains. */
-int connect_save(const struct pmof_connect_args *args);
+/* Keeps what was asked for as /etc/pmof/NAME.json; @key_file may be NULL; complains. */
+int connect_save(const struct pmof_connect_args *args, const char *key_file);
 
 /*
  * Makes the connection of @file, or those of every file in /etc/pmof but

@@ -17,17 +17,6 @@ int server_ports(unsigned int **ids);
 /* Lets a port serve a namespace; complains. */
 int server_link(const char *name, unsigned int id);
 
-/* A client and what it may, of "ID" or "ID:ro". */
-struct allow {
-	char id[ID_MAX_SIZE];
-	bool read_only;
-};
-
-/* server_client.c */
-void arg_allow(struct argp_state *state, const char *what, const char *arg, struct allow *a);
-int server_allow(const char *name, const struct allow *a);
-int server_disallow_all(const char *name);
-
 /* Undo whatever an export, or a listen, has come to. */
 int server_remove_namespace(const char *name);
 int server_remove_port(unsigned int id);
@@ -38,6 +27,17 @@ int server_remove_port(unsigned int id);
  */
 void server_explain_enable(const char *device, bool domain_only, int error, int log);
 void server_explain_listen(const struct addr *addr, int error, int log);
+
+/* A client and what it may, of "ID" or "ID:ro". */
+struct allow {
+	char id[ID_MAX_SIZE];
+	bool read_only;
+};
+
+/* server_client.c */
+void arg_allow(struct argp_state *state, const char *what, const char *arg, struct allow *a);
+int server_allow(const char *name, const struct allow *a);
+int server_disallow_all(const char *name);
 
 /* pmem.c: what hinders a block device from being exported. */
 void pmem_explain_mode(const char *device);

@@ -75,7 +75,7 @@ static int save_one(struct json_object *o, const struct config_kind *kind, const
 {
 	static const struct json_key enable = { .name = "enable", .kind = JSON_BOOL };
 	const struct config_link *link;
-	char dir[CFG_PATH_MAX];
+	char dir[96];
 	int ret = 0;
 	size_t i;
 

@@ -38,14 +38,14 @@ int cmd_server_unexport(int argc, char **argv);
 int cmd_server_listen(int argc, char **argv);
 int cmd_server_unlisten(int argc, char **argv);
 int cmd_server_list(int argc, char **argv);
+int cmd_server_save(int argc, char **argv);
+int cmd_server_restore(int argc, char **argv);
+int cmd_server_clear(int argc, char **argv);
 int cmd_server_client(int argc, char **argv);
 int cmd_server_client_add(int argc, char **argv);
 int cmd_server_client_remove(int argc, char **argv);
 int cmd_server_allow(int argc, char **argv);
 int cmd_server_disallow(int argc, char **argv);
-int cmd_server_save(int argc, char **argv);
-int cmd_server_restore(int argc, char **argv);
-int cmd_server_clear(int argc, char **argv);
 int cmd_connect(int argc, char **argv);
 int cmd_disconnect(int argc, char **argv);
 int cmd_list(int argc, char **argv);
@@ -109,16 +109,6 @@ const char *arg_name(struct argp_state *state, const char *what, const char *s, 
 extern const struct argp_option json_options[];
 error_t parse_json_only(int key, char *arg, struct argp_state *state);
 
-/* --- key.c ----------------------------------------------------------------- */
-
-#define KEY_TEXT_MAX	130	/* hexadecimal digits, a newline, a NUL */
-
-/* Reads a key's file, which must be its owner's alone; complains. */
-int key_read(const char *path, char text[KEY_TEXT_MAX]);
-
-/* Makes a new file, mode 0600, with a random key; complains. */
-int key_generate(const char *path, char text[KEY_TEXT_MAX]);
-
 /* --- retry.c --------------------------------------------------------------- */
 
 #define WAIT_FOREVER	UINT64_MAX
@@ -149,6 +139,16 @@ PRINTF(1, 2) void status(const char *fmt, ...);
 
 /* True if @error of an attempt is to be told. */
 bool pending_news(struct pending *p, int error);
+
+/* --- key.c ----------------------------------------------------------------- */
+
+#define KEY_TEXT_MAX	130	/* hexadecimal digits, a newline, a NUL */
+
+/* Reads a key's file, which must be its owner's alone; complains. */
+int key_read(const char *path, char text[KEY_TEXT_MAX]);
+
+/* Makes a new file, mode 0600, with a random key; complains. */
+int key_generate(const char *path, char text[KEY_TEXT_MAX]);
 
 /* --- klog.c ---------------------------------------------------------------- */
 

@@ -238,7 +238,8 @@ TEST(connection_files)
 	EXPECT_EQ(NULL, refused(config_read_connection, CONN ",\"port\":7,\"id\":\"c\",\"queues\":2,"
 				"\"depth\":64,\"persist\":\"assist\",\"read_only\":true,"
 				"\"cache\":\"writeback\",\"block_size\":4096,\"poll_queues\":1,"
-				"\"keep_alive_tmo\":0,\"fail_io_timeout\":-1}"));
+				"\"keep_alive_tmo\":0,\"fail_io_timeout\":-1,"
+				"\"key_file\":\"/k\",\"exclusive\":true,\"takeover\":false}"));
 }
 
 TEST(values)
