@@ -393,6 +393,8 @@ void pmof_admin_init(struct pmof_admin *a)
 /* What does not change any more once it is known. */
 static int take_device(struct pmof_conn *conn, struct ib_device *dev)
 {
+	if (pmof_device_goes(dev))
+		return -ENODEV;
 	WRITE_ONCE(conn->ibdev, dev);
 	if (conn->ready)
 		return max_sge_bytes(dev) < conn->max_sge_bytes ? -ENOBUFS : 0;
