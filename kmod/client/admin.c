@@ -447,6 +447,9 @@ void pmof_admin_init(struct pmof_admin *a)
 static int take_device(struct pmof_conn *conn, struct ib_device *dev)
 {
 	WRITE_ONCE(conn->ibdev, dev);
+	smp_mb(); /* either its removal finds us on it, or we see that it goes */
+	if (pmof_device_goes(dev))
+		return -ENODEV;
 	if (conn->ready)
 		return max_sge_bytes(dev) < conn->max_sge_bytes ? -ENOBUFS : 0;
 	conn->max_sge_bytes = max_sge_bytes(dev);

@@ -26,6 +26,9 @@ static DEFINE_IDA(instance_ida);
 static DEFINE_MUTEX(conn_lock);		/* protects conn_list */
 static LIST_HEAD(conn_list);		/* every registered connection */
 
+static DEFINE_MUTEX(going_lock);	/* one RDMA device goes at a time */
+static const struct ib_device *going;	/* it: nobody connects over it any more */
+
 static void io_ref_release(struct percpu_ref *ref)
 {
 	complete(&container_of(ref, struct pmof_conn, io_ref)->io_drained);
@@ -470,11 +473,21 @@ static void conn_ib_remove(struct ib_device *ibdev, void *client_data)
 {
 	struct pmof_conn *conn;
 
+	mutex_lock(&going_lock);
+	WRITE_ONCE(going, ibdev);
 	while ((conn = get_conn_on(ibdev))) {
 		pmof_conn_lost(conn);
 		flush_work(&conn->recover.work);
 		put_device(&conn->dev);
 	}
+	WRITE_ONCE(going, NULL);
+	mutex_unlock(&going_lock);
+}
+
+/* While it goes rdma_cm still finds it. */
+bool pmof_device_goes(const struct ib_device *ibdev)
+{
+	return READ_ONCE(going) == ibdev;
 }
 
 static struct ib_client conn_ib_client = {
