@@ -328,7 +328,7 @@ static void reconnect(struct pmof_conn *conn)
 	if (rc == -EACCES)
 		refuse_access(conn);
 	delay = pmof_backoff(conn->attempt, READ_ONCE(conn->opt.reconnect_delay));
-	dev_info(&conn->dev, "reconnect attempt %u to %s failed (%d), next in %u s\n",
+	dev_info(&conn->dev, "attempt %u to connect to %s again failed (%d), next in %u s\n",
 		 conn->attempt, conn->opt.name, rc ?: -ECONNRESET, delay);
 	/* If it is dead by now it is queued already. */
 	queue_delayed_work(pmof_wq, &conn->recover, delay * HZ);

@@ -349,7 +349,7 @@ static int mark_dirty(struct pmof_req *req)
 	return req->epoch == READ_ONCE(req->q->conn->epoch) ? 0 : -PMOF_LOST;
 }
 
-/* A PERSIST covers what was put before it: of what was lost then it must not say that it is safe. */
+/* A PERSIST covers what was put before it: of what was lost then it must not say "safe". */
 static int persisted(struct pmof_req *req)
 {
 	if (req->opcode != PMOF_OP_PERSIST)

@@ -400,7 +400,7 @@ struct pmof_wire_objects_reply {
 	(sizeof(struct pmof_wire_objects_reply) + PMOF_MAX_OBJECTS * sizeof(__le64))
 
 static_assert(sizeof(struct pmof_wire_get_reply) + PMOF_MAX_GET <= PMOF_IO_REPLY_SIZE,
-	      "a GET's reply fits");
+	      "the reply to a GET fits");
 
 /* Host-order forms, filled only with checked values. */
 struct pmof_connect {

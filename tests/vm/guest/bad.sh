@@ -66,9 +66,8 @@ bad_blocks() {
 	t "block: write to a neighbour" sh -c 'dd if=/tmp/page of=/dev/pmof0 bs=512 seek=2083 count=1 oflag=direct'
 	sector pmof0 2083 1 direct >/tmp/s
 	t "block: and read it" cmp -n 512 /tmp/s /tmp/page
-	PMOF_NS=$bad_name
-	suite hostile_bad 100 env PMOF_BAD_OFF=$((2082 * 512)) LAB_SERVER_IP=$LAB_IP $PROGRAMS/hostile_bad
-	PMOF_NS=data
+	suite hostile_bad 100 env PMOF_BAD_OFF=$((2082 * 512)) LAB_SERVER_IP=$LAB_IP \
+		PMOF_NS=$bad_name $PROGRAMS/hostile_bad
 
 	# An overwrite of the sector repairs it.
 	t "overwrite the bad sector" sh -c "head -c 512 /tmp/page | pmof put pmof0 $((2082 * 512)) --persist"
