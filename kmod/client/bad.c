@@ -21,47 +21,15 @@ struct mover {
 
 /* --- messages --------------------------------------------------------------- */
 
-/* Sends what @send says and waits.  The slot is the caller's until here. */
-static int call(struct pmof_req *sub, struct pmof_slot *slot, struct pmof_send *send)
-{
-	pmof_slot_post(slot, &send->wr, 2);
-	pmof_post_end();
-	return pmof_req_wait(sub);
-}
+/* What one says, and to whom a GET's data go. */
+struct message {
+	u8 opcode;
+	struct pmof_put put;
+	const void *data;	/* of a PUT */
+	struct pmof_bad_get get;
+};
 
-static struct pmof_slot *message_slot(struct mover *m, struct pmof_req *sub, int *rc)
-{
-	struct pmof_slot *slot;
-
-	*sub = (struct pmof_req) { .unkillable = m->req->unkillable };
-	pmof_req_begin(sub, m->q);
-	/* What it must wait for comes before its first message. */
-	sub->fence = m->req->fence;
-	m->req->fence = false;
-	slot = pmof_slot_get(m->q, sub);
-	if (!pmof_slot_begin(slot, rc))
-		return NULL;
-	m->req->sent = true;
-	return slot;
-}
-
-static int get_message(struct mover *m, const struct pmof_range *r, void *to)
-{
-	struct pmof_bad_get get = { to, r->length };
-	struct pmof_slot *slot;
-	struct pmof_send send;
-	struct pmof_req sub;
-	int rc;
-
-	slot = message_slot(m, &sub, &rc);
-	if (!slot)
-		return rc;
-	slot->get = &get;
-	pmof_send_init(slot, &send, PMOF_MSG_GET, pmof_put_get(slot->msg.data, slot->tag, r));
-	return call(&sub, slot, &send);
-}
-
-/* The reply to get_message(): 0 or a PMOF_SC_* code.  Completion context. */
+/* The reply to a GET: 0 or a PMOF_SC_* code.  Completion context. */
 int pmof_bad_take(struct pmof_slot *slot, const void *buf, u32 len)
 {
 	const struct pmof_wire_get_reply *w = buf;
@@ -73,55 +41,92 @@ int pmof_bad_take(struct pmof_slot *slot, const void *buf, u32 len)
 }
 
 /* Header and data lie in the bounce buffer: one SGE, for devices that take no more. */
-static int put_message(struct mover *m, const struct pmof_range *r, const void *data)
+static void build_put(struct pmof_slot *slot, struct pmof_send *send, const struct message *msg)
 {
-	struct pmof_put put = { .range = *r };
+	size_t len = pmof_put_put(slot->bounce.data, slot->tag, &msg->put);
+
+	memcpy(slot->bounce.data + len, msg->data, msg->put.range.length);
+	pmof_send_init(slot, send, PMOF_MSG_PUT, len);
+	pmof_slot_use_buf(slot, &slot->bounce, len + msg->put.range.length);
+	send->sge[0] = slot->sge[0];
+}
+
+static void build(struct pmof_slot *slot, struct pmof_send *send, struct message *msg)
+{
+	const struct pmof_range *r = &msg->put.range;
+	size_t len;
+
+	switch (msg->opcode) {
+	case PMOF_MSG_GET:
+		slot->get = &msg->get;
+		len = pmof_put_get(slot->msg.data, slot->tag, r);
+		break;
+	case PMOF_MSG_ZERO:
+		len = pmof_put_zero(slot->msg.data, slot->tag, r);
+		break;
+	case PMOF_MSG_COMMIT:
+		len = pmof_put_commit(slot->msg.data, slot->tag, &msg->put);
+		break;
+	default:
+		build_put(slot, send, msg);
+		return;
+	}
+	pmof_send_init(slot, send, msg->opcode, len);
+}
+
+/* Sends a message and waits for the answer. */
+static int call(struct mover *m, struct message *msg)
+{
+	struct pmof_req sub = { .unkillable = m->req->unkillable };
 	struct pmof_slot *slot;
 	struct pmof_send send;
-	struct pmof_req sub;
-	size_t len;
 	int rc;
 
-	slot = message_slot(m, &sub, &rc);
-	if (!slot)
+	pmof_req_begin(&sub, m->q);
+	/* What it must wait for comes before its first message. */
+	sub.fence = m->req->fence;
+	m->req->fence = false;
+	slot = pmof_slot_get(m->q, &sub);
+	if (!pmof_slot_begin(slot, &rc))
 		return rc;
-	len = pmof_put_put(slot->bounce.data, slot->tag, &put);
-	memcpy(slot->bounce.data + len, data, r->length);
-	pmof_send_init(slot, &send, PMOF_MSG_PUT, len);
-	pmof_slot_use_buf(slot, &slot->bounce, len + r->length);
-	send.sge[0] = slot->sge[0];
-	return call(&sub, slot, &send);
+	m->req->sent = true;
+	build(slot, &send, msg);
+	pmof_slot_post(slot, &send.wr, 2);
+	pmof_post_end();
+	return pmof_req_wait(&sub);
+}
+
+static int get_message(struct mover *m, const struct pmof_range *r, void *to)
+{
+	struct message msg = {
+		.opcode = PMOF_MSG_GET, .put.range = *r, .get = { to, r->length },
+	};
+
+	return call(m, &msg);
+}
+
+static int put_message(struct mover *m, const struct pmof_range *r, const void *data)
+{
+	struct message msg = { .opcode = PMOF_MSG_PUT, .put.range = *r, .data = data };
+
+	return call(m, &msg);
 }
 
 static int zero_message(struct mover *m, const struct pmof_range *r)
 {
-	struct pmof_slot *slot;
-	struct pmof_send send;
-	struct pmof_req sub;
-	int rc;
+	struct message msg = { .opcode = PMOF_MSG_ZERO, .put.range = *r };
 
-	slot = message_slot(m, &sub, &rc);
-	if (!slot)
-		return rc;
-	pmof_send_init(slot, &send, PMOF_MSG_ZERO, pmof_put_zero(slot->msg.data, slot->tag, r));
-	return call(&sub, slot, &send);
+	return call(m, &msg);
 }
 
 static int commit_message(struct mover *m)
 {
 	struct pmof_range none = { m->req->offset, 0 };
-	struct pmof_put put = pmof_req_commit(m->req, &none);
-	struct pmof_slot *slot;
-	struct pmof_send send;
-	struct pmof_req sub;
-	int rc;
+	struct message msg = {
+		.opcode = PMOF_MSG_COMMIT, .put = pmof_req_commit(m->req, &none),
+	};
 
-	slot = message_slot(m, &sub, &rc);
-	if (!slot)
-		return rc;
-	pmof_send_init(slot, &send, PMOF_MSG_COMMIT,
-		       pmof_put_commit(slot->msg.data, slot->tag, &put));
-	return call(&sub, slot, &send);
+	return call(m, &msg);
 }
 
 /* --- what RDMA does not reach -------------------------------------------------- */

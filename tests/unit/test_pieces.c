@@ -88,8 +88,8 @@ TEST(pages_hit_against_model)
 			if (i % 2)
 				length %= 8192;
 			ASSERT_EQ(model_hit(&m, offset, length), pmof_pages_hit(&p, offset, length))
-				TH_LOG("round %d: %llu+%llu", round, (long long)offset,
-				       (long long)length);
+				TH_LOG("round %d: %llu+%llu", round, (unsigned long long)offset,
+				       (unsigned long long)length);
 		}
 	}
 }
