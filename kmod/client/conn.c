@@ -393,6 +393,7 @@ int pmof_conn_create(const struct pmof_options *opt, const char **why)
 
 lose:
 	WRITE_ONCE(conn->removed, true);
+	pmof_admin_logout(conn);
 	end(conn);
 	goto put;
 detach:

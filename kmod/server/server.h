@@ -294,6 +294,7 @@ struct pmof_session {
 	u8 instance[PMOF_WIRE_UUID_LEN];
 	u16 path_id;
 	u16 nr_queues;			/* I/O queues granted */
+	u16 nr_attached;		/* and connected */
 	bool refused;			/* a login failed half way */
 	struct pmof_client *client;	/* known by its ID, with a key or without */
 	u64 key_seq;			/* of the key that it has proved to have; 0: none */

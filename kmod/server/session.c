@@ -319,6 +319,7 @@ void pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q)
 {
 	mutex_lock(&pmof_sessions_mutex);
 	s->queues[q->id] = q;
+	s->nr_attached++;
 	pmof_session_stat(s, PMOF_SRV_QUEUES, 1);
 	mutex_unlock(&pmof_sessions_mutex);
 }

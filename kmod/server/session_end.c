@@ -144,10 +144,17 @@ void pmof_session_watch(struct pmof_session *s, const struct pmof_login *l)
 
 /* --- the end ---------------------------------------------------------------- */
 
+/* Who has never had all his queues has not begun: he will not come back for it. */
+static bool is_resumable(const struct pmof_session *s)
+{
+	return s->state == PMOF_SESSION_LIVE && s->loss_timeout &&
+	       (s->resumed || s->nr_attached >= s->nr_queues);
+}
+
 static void unpublish(struct pmof_session *s)
 {
 	mutex_lock(&pmof_sessions_mutex);
-	s->resumable = s->state == PMOF_SESSION_LIVE && s->loss_timeout;
+	s->resumable = is_resumable(s);
 	s->state = PMOF_SESSION_DEAD;
 	mutex_unlock(&pmof_sessions_mutex);
 	/* Nobody sets it going again: that is done in other states only. */
