@@ -182,7 +182,7 @@ static bool rdma(struct wc_session *s, enum ibv_wr_opcode opcode, u64 addr, u32 
 {
 	memset(wc_out(&s->io), 0xee, len);
 	return !wc_post(&s->io, opcode, len, addr, rkey) &&
-	       wc_completed(&s->io, s->io.sends + 1, 5000) == IBV_WC_SUCCESS;
+	       wc_completed(&s->io, s->io.posts, 5000) == IBV_WC_SUCCESS;
 }
 
 TEST_F(window, rdma_out_of_bounds)

@@ -200,8 +200,10 @@ static void check_slot(struct worker *w, int slot, bool exact)
 {
 	uint64_t *back = vm_pages(LEN);
 	size_t i;
-	int rc = vm_get(fd, place(w, slot), back, LEN);
+	int rc;
 
+	while (tolerated(rc = vm_get(fd, place(w, slot), back, LEN)))
+		usleep(100000);
 	if (rc)
 		snprintf(w->problem, sizeof(w->problem), "get: %s", strerror(-rc));
 	for (i = 0; i < LEN / 8 && !rc && !*w->problem; i++)

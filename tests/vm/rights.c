@@ -42,7 +42,7 @@ static bool rdma(struct wc_queue *q, enum ibv_wr_opcode opcode, u64 addr, u32 rk
 {
 	memset(wc_out(q), byte, len);
 	return !wc_post(q, opcode, len, addr, rkey) &&
-	       wc_completed(q, q->sends + 1, patience_ms) == IBV_WC_SUCCESS;
+	       wc_completed(q, q->posts, patience_ms) == IBV_WC_SUCCESS;
 }
 
 static u32 rkey_of(const struct keyed *k, u64 *addr)

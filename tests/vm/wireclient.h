@@ -27,7 +27,8 @@ struct wc_queue {
 	char *mem;		/* WC_RECVS receive buffers, one to send from */
 	bool ended;		/* the server has disconnected, or the queue pair broke */
 	int send_status;	/* of the last send side completion */
-	int sends;		/* completed */
+	int posts;		/* of wc_post() */
+	int sends;		/* completed of these */
 };
 
 static inline char *wc_out(struct wc_queue *q)
@@ -213,6 +214,7 @@ static inline int wc_post(struct wc_queue *q, enum ibv_wr_opcode opcode, size_t 
 		wr.wr.rdma.remote_addr = remote;
 		wr.wr.rdma.rkey = rkey;
 	}
+	q->posts++;
 	return -ibv_post_send(q->id->qp, &wr, &bad);
 }
 
