@@ -176,18 +176,21 @@ TEST_F(bad, submit)
 	vm_fill(&(uint64_t){ 7 }, self->want, AREA);
 	for (i = 0; i < 4; i++)
 		ops[i] = (struct pmof_op) {
+			.size = sizeof(ops[i]),
 			.opcode = PMOF_OP_PUT, .offset = self->start + 4096 * i,
 			.addr = (uintptr_t)self->want + 4096 * i, .length = 4096,
 		};
 	ops[1] = (struct pmof_op) {
+		.size = sizeof(ops[1]),
 		.opcode = PMOF_OP_PUT, .flags = PMOF_F_PERSIST, .offset = self->at + SECTOR,
 		.addr = (uintptr_t)self->want + B + SECTOR, .length = SECTOR,
 	};
 	ops[2] = (struct pmof_op) {
+		.size = sizeof(ops[2]),
 		.opcode = PMOF_OP_GET, .offset = self->at, .addr = (uintptr_t)self->got,
 		.length = 8,
 	};
-	vm_submit(self->fd, ops, 4);
+	ASSERT_EQ(0, vm_submit(self->fd, ops, 4));
 	EXPECT_EQ(0, ops[0].result);
 	EXPECT_EQ(0, ops[1].result);
 	EXPECT_EQ(-EIO, ops[2].result);
