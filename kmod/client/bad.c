@@ -21,7 +21,7 @@ struct mover {
 
 /* --- messages --------------------------------------------------------------- */
 
-/* What one says, and to whom a GET's data go. */
+/* What one says, and to whom the data of a GET go. */
 struct message {
 	u8 opcode;
 	struct pmof_put put;
