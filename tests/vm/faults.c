@@ -21,15 +21,15 @@
 
 struct path {
 	const char *name;
-	unsigned int kinds;
 	/* Before and after, undisturbed; begin's failure ends the program. */
 	int (*begin)(void);
 	/* The path: 0 or -errno. */
 	int (*run)(void);
 	int (*end)(void);
+	unsigned int kinds;
 	bool always;		/* an error is no excuse: it has to succeed */
-	unsigned int failures, errors, dirty;
 	bool over;		/* got through untouched */
+	unsigned int failures, errors, dirty;
 };
 
 static int instance = -1;
@@ -102,7 +102,7 @@ static void what_failed(char *buf, size_t size)
 	buf[n > 0 ? n : 0] = '\0';
 	if (by_task) {
 		/* What is left to count. */
-		strcpy(buf, strtoul(buf, NULL, 10) ? "" : "an allocation");
+		snprintf(buf, size, "%s", strtoul(buf, NULL, 10) ? "" : "an allocation");
 		return;
 	}
 	line = strchr(buf, '\n');

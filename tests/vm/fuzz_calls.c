@@ -60,11 +60,11 @@ static const struct field submit_fields[] = {
 	F(pmof_submit, nr_ops, NR_OPS), F(pmof_submit, reserved, ZERO),
 };
 
-#define SHAPE(cmd, type, fields) { cmd, sizeof(struct type), fields, ARRAY_SIZE(fields) }
+#define SHAPE(cmd, type, fields) { cmd, fields, sizeof(struct type), ARRAY_SIZE(fields) }
 static const struct shape {
 	unsigned long cmd;
-	unsigned int bytes;
 	const struct field *fields;
+	unsigned int bytes;
 	unsigned int nr;
 } shapes[] = {
 	SHAPE(PMOF_IOC_PUT, pmof_rw, rw_fields),

@@ -146,7 +146,7 @@ static void some_path(uint64_t *rnd, char *path, size_t max)
 			closedir(d);
 		if (!next[0] || strlen(path) + strlen(next) >= max)
 			return;
-		strcat(path, next);
+		snprintf(path + strlen(path), max - strlen(path), "%s", next);
 		if (lstat(path, &st) || !S_ISDIR(st.st_mode) || fuzz_one_in(rnd, 6))
 			return;
 	}

@@ -31,7 +31,7 @@ static inline int order(const char *fmt, ...)
 	snprintf(done, sizeof(done), ORDER_DIR "/%d-%u.cmd", getpid(), number);
 	if (rename(path, done))
 		return -errno;
-	strcpy(strrchr(done, '.'), ".done");
+	snprintf(done, sizeof(done), ORDER_DIR "/%d-%u.done", getpid(), number);
 	do {
 		f = fopen(done, "r");
 		if (f) {
