@@ -31,6 +31,7 @@
 #define PMOF_TRAINS		4	/* default of trains: docs/performance.md */
 #define PMOF_IO_TIMEOUT_MS	30000	/* an operation that takes longer ends the connection */
 #define PMOF_CM_TIMEOUT_MS	15000	/* each step of connecting */
+#define PMOF_MAX_RETRIES	5	/* of a request; as nvme's max_retries */
 
 /* Client counters, in the order of pmof_client_stat_names[]. */
 enum pmof_client_stat {

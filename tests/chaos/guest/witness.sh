@@ -29,7 +29,8 @@ dump() {
 
 # In the background, to the end of the VM.
 witness() {
-	echo 1 >/sys/kernel/tracing/events/pmof/pmof_state/enable
+	_s=/sys/kernel/tracing/events/pmof/pmof_state/enable
+	[ ! -e $_s ] || echo 1 >$_s
 	until [ -e /host/dump ]; do
 		sleep 1
 	done
