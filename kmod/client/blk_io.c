@@ -86,10 +86,12 @@ static bool post_rw(struct pmof_queue *q, struct request *rq, blk_status_t *stat
 /* Starts a request; the caller is inside pmof_post_begin().  False as post_rw(). */
 static bool start(struct pmof_queue *q, struct request *rq, blk_status_t *status)
 {
+	struct pmof_range range = pmof_blk_range(rq);
+
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:
-		if (pmof_bad_hit(q->conn, (u64)blk_rq_pos(rq) << SECTOR_SHIFT, blk_rq_bytes(rq))) {
+		if (pmof_bad_hit(q->conn, range.offset, range.length)) {
 			blk_mq_start_request(rq);
 			pmof_blk_bad(rq);
 			return false;
