@@ -163,9 +163,9 @@ void pmof_blk_end(struct request *rq, int rc)
 	blk_mq_end_request(rq, rc == -PMOF_LOST ? BLK_STS_TRANSPORT : errno_to_blk_status(rc));
 }
 
-static void account(const struct pmof_conn *conn, const struct request *rq)
+/* A request has succeeded.  Its round trips are counted by who waited for them. */
+void pmof_blk_account(const struct pmof_conn *conn, const struct request *rq)
 {
-	pmof_stat_inc(conn->stats, PMOF_STAT_ROUND_TRIPS);
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 		pmof_stat_inc(conn->stats, PMOF_STAT_BLOCK_READS);
@@ -215,8 +215,10 @@ void pmof_blk_slot_done(struct pmof_slot *slot, int status)
 	if (!status && req_op(rq) == REQ_OP_WRITE && is_cached(q->conn, rq))
 		mark_dirty(q, rq);
 	cmd->status = status;
-	if (!status)
-		account(q->conn, rq);
+	if (!status) {
+		pmof_stat_inc(q->conn->stats, PMOF_STAT_ROUND_TRIPS);
+		pmof_blk_account(q->conn, rq);
+	}
 	if ((rq->cmd_flags & REQ_POLLED) && in_interrupt())
 		unmark_polled(rq);
 	blk_mq_complete_request(rq);
