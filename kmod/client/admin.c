@@ -355,6 +355,13 @@ int pmof_admin_pieces(struct pmof_conn *conn, u64 *at, u64 end,
 	return rc;
 }
 
+/* A message that is a header, on a live connection, for who is inside admin_enter(). */
+static int admin_call_hdr(struct pmof_admin *a, u8 opcode)
+{
+	pmof_put_hdr(a->msg.data, opcode, a->tag, sizeof(struct pmof_wire_hdr), 0);
+	return admin_call(a, sizeof(struct pmof_wire_hdr), false);
+}
+
 /* The server's counters of this session. */
 int pmof_admin_stats(struct pmof_conn *conn, u64 value[PMOF_SRV_STAT_MAX])
 {
@@ -364,8 +371,7 @@ int pmof_admin_stats(struct pmof_conn *conn, u64 value[PMOF_SRV_STAT_MAX])
 	rc = admin_enter(conn);
 	if (rc)
 		return rc;
-	pmof_put_hdr(a->msg.data, PMOF_MSG_GET_STATS, a->tag, sizeof(struct pmof_wire_hdr), 0);
-	rc = admin_call(a, sizeof(struct pmof_wire_hdr), false);
+	rc = admin_call_hdr(a, PMOF_MSG_GET_STATS);
 	if (!rc)
 		rc = pmof_status_to_errno(pmof_get_stats_reply(a->reply->buf.data, a->reply_len,
 							       value));
@@ -382,8 +388,7 @@ static int admin_ping(struct pmof_conn *conn, u8 opcode)
 	rc = admin_enter(conn);
 	if (rc)
 		return rc;
-	pmof_put_hdr(a->msg.data, opcode, a->tag, sizeof(struct pmof_wire_hdr), 0);
-	rc = admin_call(a, sizeof(struct pmof_wire_hdr), false);
+	rc = admin_call_hdr(a, opcode);
 	if (!rc)
 		rc = pmof_status_to_errno(pmof_get_reply_hdr(a->reply->buf.data, a->reply_len,
 							     opcode,
