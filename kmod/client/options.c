@@ -38,6 +38,16 @@ static bool number_in(const char *value, u16 min, u16 max, u16 *out)
 	return !kstrtou16(value, 10, out) && *out >= min && *out <= max;
 }
 
+static bool flag_parse(const char *value, bool *flag)
+{
+	u16 n;
+
+	if (!number_in(value, 0, 1, &n))
+		return false;
+	*flag = n;
+	return true;
+}
+
 static const char *set_port(struct pmof_options *o, char *value)
 {
 	return number_in(value, 1, U16_MAX, &o->port) ? NULL : "port: 1 to 65535";
@@ -66,12 +76,7 @@ static const char *set_persist(struct pmof_options *o, char *value)
 
 static const char *set_read_only(struct pmof_options *o, char *value)
 {
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "read_only: 0 or 1";
-	o->read_only = n;
-	return NULL;
+	return flag_parse(value, &o->read_only) ? NULL : "read_only: 0 or 1";
 }
 
 static const char *set_poll_queues(struct pmof_options *o, char *value)
@@ -82,12 +87,7 @@ static const char *set_poll_queues(struct pmof_options *o, char *value)
 
 static const char *set_block(struct pmof_options *o, char *value)
 {
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "block: 0 or 1";
-	o->block = n;
-	return NULL;
+	return flag_parse(value, &o->block) ? NULL : "block: 0 or 1";
 }
 
 static const char *set_block_size(struct pmof_options *o, char *value)
@@ -114,22 +114,12 @@ static const char *set_key(struct pmof_options *o, char *value)
 
 static const char *set_exclusive(struct pmof_options *o, char *value)
 {
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "exclusive: 0 or 1";
-	o->exclusive = n;
-	return NULL;
+	return flag_parse(value, &o->exclusive) ? NULL : "exclusive: 0 or 1";
 }
 
 static const char *set_takeover(struct pmof_options *o, char *value)
 {
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "takeover: 0 or 1";
-	o->takeover = n;
-	return NULL;
+	return flag_parse(value, &o->takeover) ? NULL : "takeover: 0 or 1";
 }
 
 static const char *set_keep_alive_tmo(struct pmof_options *o, char *value)
