@@ -228,14 +228,16 @@ static void loss_work(struct work_struct *work)
 	spin_unlock_irq(&conn->state_lock);
 }
 
-/* The administrator has changed a time limit: it holds for a recovery under way, too. */
-void pmof_conn_timeouts(struct pmof_conn *conn, const s32 *fail_io, const s32 *loss)
+/**
+ * pmof_conn_time_limit - the administrator has changed a time limit
+ * @conn: connection
+ * @limit: one of those in @conn->opt; it holds for a recovery under way, too
+ * @seconds: what it is from now on
+ */
+void pmof_conn_time_limit(struct pmof_conn *conn, s32 *limit, s32 seconds)
 {
 	spin_lock_irq(&conn->state_lock);
-	if (fail_io)
-		conn->opt.fail_io_timeout = *fail_io;
-	if (loss)
-		conn->opt.device_loss_timeout = *loss;
+	WRITE_ONCE(*limit, seconds);
 	if (conn->state == PMOF_RECOVERING) {
 		arm(&conn->fail_io, conn->opt.fail_io_timeout, conn->lost_at);
 		arm(&conn->loss, conn->opt.device_loss_timeout, conn->lost_at);
