@@ -306,6 +306,12 @@ static inline int pmof_conn_check(struct pmof_conn *conn)
 	return READ_ONCE(conn->refuse);
 }
 
+/* What a request fails with that no other connection helps. */
+static inline int pmof_conn_gone_errno(const struct pmof_conn *conn)
+{
+	return READ_ONCE(conn->removed) ? -ENODEV : -EIO;
+}
+
 /*
  * Brackets mapping and posting a slot, without sleeping.  pmof_conn_detach() kills
  * io_ref and then waits for an RCU grace period: whoever got in has posted by

@@ -31,7 +31,7 @@ static void set_dead(struct pmof_conn *conn)
 {
 	set_state(conn, PMOF_DEAD);
 	conn->lost = true;
-	conn->refuse = conn->removed ? -ENODEV : -EIO;
+	conn->refuse = pmof_conn_gone_errno(conn);
 	mod_delayed_work(pmof_wq, &conn->recover, 0);
 }
 
