@@ -204,7 +204,7 @@ static void issue_bad(struct cache_io *io, const struct pmof_range *range)
 		struct bio_vec vec = { .bv_page = &folio->page, .bv_len = part.length };
 		int rc = pmof_bad_vec(conn, io->wbc ? PMOF_OP_PUT : PMOF_OP_GET, offset, &vec);
 
-		rc = rc == -ENODATA ? -EIO : rc;
+		rc = pmof_bad_errno(rc);
 		if (rc)
 			cmpxchg(&io->req.status, 0, rc);
 		else

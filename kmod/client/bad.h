@@ -48,6 +48,12 @@ static inline u64 pmof_bad_elsewhere(struct pmof_conn *conn, u64 offset)
 	return pmof_bad_elsewhere_slow(conn, offset);
 }
 
+/* A bad sector: the block layer's word for it is not that of the uapi contract. */
+static inline int pmof_bad_errno(int rc)
+{
+	return rc == -ENODATA ? -EIO : rc;
+}
+
 /* bad.c */
 int pmof_bad_issue(struct pmof_req *req);
 int pmof_bad_move(struct pmof_req *req);

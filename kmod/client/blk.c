@@ -132,6 +132,15 @@ static int disk_alloc(struct pmof_blk *blk)
 	return 0;
 }
 
+static void unpause(struct pmof_blk *blk)
+{
+	lockdep_assert_held(&blk->pause_lock);
+	if (!blk->paused)
+		return;
+	blk->paused = false;
+	blk_mq_unquiesce_queue(blk->disk->queue);
+}
+
 /*
  * From the first on a lost connection stops the disk's requests until it is
  * decided what becomes of them; the second lets them go, to fail if need be.
@@ -142,10 +151,8 @@ static void set_pausable(struct pmof_blk *blk, bool pausable)
 {
 	mutex_lock(&blk->pause_lock);
 	blk->pausable = pausable;
-	if (!pausable && blk->paused) {
-		blk->paused = false;
-		blk_mq_unquiesce_queue(blk->disk->queue);
-	}
+	if (!pausable)
+		unpause(blk);
 	mutex_unlock(&blk->pause_lock);
 }
 
@@ -173,10 +180,7 @@ void pmof_blk_resume(struct pmof_conn *conn)
 	if (!blk)
 		return;
 	mutex_lock(&blk->pause_lock);
-	if (blk->paused) {
-		blk->paused = false;
-		blk_mq_unquiesce_queue(blk->disk->queue);
-	}
+	unpause(blk);
 	mutex_unlock(&blk->pause_lock);
 }
 

@@ -36,6 +36,7 @@ struct pmof_blk_cmd {
 	struct work_struct work;	/* what has to sleep before it can go out */
 	bool working;
 	u8 losses;			/* connections that were lost under it */
+	unsigned long since;	/* jiffies when it began */
 	int status;
 };
 
@@ -57,6 +58,7 @@ void pmof_blk_unclaim(struct pmof_conn *conn);
 extern const struct blk_mq_ops pmof_blk_ops;
 void pmof_blk_slot_done(struct pmof_slot *slot, int status);
 struct pmof_slot *pmof_blk_slot(struct pmof_queue *q, struct request *rq);
+void pmof_blk_account(const struct pmof_conn *conn, const struct request *rq);
 bool pmof_blk_again(struct request *rq, int rc);
 void pmof_blk_end(struct request *rq, int rc);
 

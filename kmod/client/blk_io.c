@@ -86,10 +86,12 @@ static bool post_rw(struct pmof_queue *q, struct request *rq, blk_status_t *stat
 /* Starts a request; the caller is inside pmof_post_begin().  False as post_rw(). */
 static bool start(struct pmof_queue *q, struct request *rq, blk_status_t *status)
 {
+	struct pmof_range range = pmof_blk_range(rq);
+
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:
-		if (pmof_bad_hit(q->conn, (u64)blk_rq_pos(rq) << SECTOR_SHIFT, blk_rq_bytes(rq))) {
+		if (pmof_bad_hit(q->conn, range.offset, range.length)) {
 			blk_mq_start_request(rq);
 			pmof_blk_bad(rq);
 			return false;
@@ -129,6 +131,7 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 	trace_pmof_block(conn->instance, q->id, rq->tag, (__force u32)req_op(rq),
 			 blk_rq_pos(rq), blk_rq_bytes(rq));
 	cmd->working = false;
+	cmd->since = jiffies;
 	if (!start(q, rq, &status))
 		pmof_conn_leave(conn);
 	pmof_post_end();
@@ -177,9 +180,9 @@ void pmof_blk_end(struct request *rq, int rc)
 	blk_mq_end_request(rq, rc == -PMOF_LOST ? BLK_STS_TRANSPORT : errno_to_blk_status(rc));
 }
 
-static void account(const struct pmof_conn *conn, const struct request *rq)
+/* A request has succeeded.  Its round trips are counted by who waited for them. */
+void pmof_blk_account(const struct pmof_conn *conn, const struct request *rq)
 {
-	pmof_stat_inc(conn->stats, PMOF_STAT_ROUND_TRIPS);
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 		pmof_stat_inc(conn->stats, PMOF_STAT_BLOCK_READS);
@@ -229,8 +232,10 @@ void pmof_blk_slot_done(struct pmof_slot *slot, int status)
 	if (!status && req_op(rq) == REQ_OP_WRITE && is_cached(q->conn, rq))
 		mark_dirty(q, rq);
 	cmd->status = status;
-	if (!status)
-		account(q->conn, rq);
+	if (!status) {
+		pmof_stat_inc(q->conn->stats, PMOF_STAT_ROUND_TRIPS);
+		pmof_blk_account(q->conn, rq);
+	}
 	if ((rq->cmd_flags & REQ_POLLED) && in_interrupt())
 		unmark_polled(rq);
 	blk_mq_complete_request(rq);
@@ -253,8 +258,8 @@ static enum blk_eh_timer_return blk_timeout(struct request *rq)
 	struct pmof_queue *q = rq->mq_hctx->driver_data;
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 
-	if (!READ_ONCE(cmd->working))
-		pmof_conn_lost(q->conn);
+	if (!READ_ONCE(cmd->working) && pmof_queue_stuck(q, cmd->since))
+		pmof_conn_lost(q->conn, PMOF_NO_ANSWER);
 	return BLK_EH_RESET_TIMER;
 }
 

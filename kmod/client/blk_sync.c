@@ -136,12 +136,8 @@ static void bad_work_fn(struct work_struct *work)
 					  &vec);
 		range.offset += vec.bv_len;
 	}
-	if (!rc) {
-		pmof_stat_inc(q->conn->stats,
-			      write ? PMOF_STAT_BLOCK_WRITES : PMOF_STAT_BLOCK_READS);
-		pmof_stat_add(q->conn->stats, write ? PMOF_STAT_BYTES_PUT : PMOF_STAT_BYTES_GOT,
-			      range.length);
-	}
+	if (!rc)
+		pmof_blk_account(q->conn, rq);
 	memalloc_noio_restore(noio);
 	pmof_blk_end(rq, rc);
 }

@@ -33,24 +33,36 @@ static const char *set_id(struct pmof_options *o, char *value)
 	return NULL;
 }
 
-static bool number_in(const char *value, u16 min, u16 max, u16 *out)
+/* A decimal number from @min to @max. */
+bool pmof_number_parse(const char *value, u16 min, u16 max, u16 *out)
 {
 	return !kstrtou16(value, 10, out) && *out >= min && *out <= max;
 }
 
+static bool flag_parse(const char *value, bool *flag)
+{
+	u16 n;
+
+	if (!pmof_number_parse(value, 0, 1, &n))
+		return false;
+	*flag = n;
+	return true;
+}
+
 static const char *set_port(struct pmof_options *o, char *value)
 {
-	return number_in(value, 1, U16_MAX, &o->port) ? NULL : "port: 1 to 65535";
+	return pmof_number_parse(value, 1, U16_MAX, &o->port) ? NULL : "port: 1 to 65535";
 }
 
 static const char *set_queues(struct pmof_options *o, char *value)
 {
-	return number_in(value, 1, PMOF_MAX_QUEUES, &o->queues) ? NULL : "queues: 1 to 128";
+	return pmof_number_parse(value, 1, PMOF_MAX_QUEUES, &o->queues) ?
+		NULL : "queues: 1 to 128";
 }
 
 static const char *set_depth(struct pmof_options *o, char *value)
 {
-	return number_in(value, PMOF_DEPTH_MIN, PMOF_MAX_DEPTH, &o->depth) ?
+	return pmof_number_parse(value, PMOF_DEPTH_MIN, PMOF_MAX_DEPTH, &o->depth) ?
 		NULL : "depth: 4 to 1024";
 }
 
@@ -66,33 +78,23 @@ static const char *set_persist(struct pmof_options *o, char *value)
 
 static const char *set_read_only(struct pmof_options *o, char *value)
 {
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "read_only: 0 or 1";
-	o->read_only = n;
-	return NULL;
+	return flag_parse(value, &o->read_only) ? NULL : "read_only: 0 or 1";
 }
 
 static const char *set_poll_queues(struct pmof_options *o, char *value)
 {
-	return number_in(value, 0, PMOF_MAX_QUEUES - 1, &o->poll_queues) ?
+	return pmof_number_parse(value, 0, PMOF_MAX_QUEUES - 1, &o->poll_queues) ?
 		NULL : "poll_queues: 0 to 127";
 }
 
 static const char *set_block(struct pmof_options *o, char *value)
 {
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "block: 0 or 1";
-	o->block = n;
-	return NULL;
+	return flag_parse(value, &o->block) ? NULL : "block: 0 or 1";
 }
 
 static const char *set_block_size(struct pmof_options *o, char *value)
 {
-	if (!number_in(value, 512, 4096, &o->block_size) ||
+	if (!pmof_number_parse(value, 512, 4096, &o->block_size) ||
 	    (o->block_size != 512 && o->block_size != 4096))
 		return "block_size: 512 or 4096";
 	return NULL;
@@ -114,33 +116,23 @@ static const char *set_key(struct pmof_options *o, char *value)
 
 static const char *set_exclusive(struct pmof_options *o, char *value)
 {
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "exclusive: 0 or 1";
-	o->exclusive = n;
-	return NULL;
+	return flag_parse(value, &o->exclusive) ? NULL : "exclusive: 0 or 1";
 }
 
 static const char *set_takeover(struct pmof_options *o, char *value)
 {
-	u16 n;
-
-	if (!number_in(value, 0, 1, &n))
-		return "takeover: 0 or 1";
-	o->takeover = n;
-	return NULL;
+	return flag_parse(value, &o->takeover) ? NULL : "takeover: 0 or 1";
 }
 
 static const char *set_keep_alive_tmo(struct pmof_options *o, char *value)
 {
-	return number_in(value, 0, 3600, &o->keep_alive_tmo) ?
+	return pmof_number_parse(value, 0, 3600, &o->keep_alive_tmo) ?
 		NULL : "keep_alive_tmo: 0 to 3600 (seconds; 0: off)";
 }
 
 static const char *set_reconnect_delay(struct pmof_options *o, char *value)
 {
-	return number_in(value, 1, 3600, &o->reconnect_delay) ?
+	return pmof_number_parse(value, 1, PMOF_RECONNECT_DELAY_MAX, &o->reconnect_delay) ?
 		NULL : "reconnect_delay: 1 to 3600 (seconds)";
 }
 

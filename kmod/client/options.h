@@ -8,6 +8,7 @@
 
 #define PMOF_DEPTH_MIN		4
 #define PMOF_DEPTH_DEFAULT	128
+#define PMOF_RECONNECT_DELAY_MAX 3600	/* seconds */
 #define PMOF_TIMEOUT_MAX	86400	/* seconds, of any of the time limits */
 
 /**
@@ -54,6 +55,7 @@ struct pmof_options {
 	bool takeover;
 };
 
+bool pmof_number_parse(const char *value, u16 min, u16 max, u16 *out);
 bool pmof_timeout_parse(const char *value, s32 *out);
 int pmof_options_parse(char *buf, struct pmof_options *o, const char **why);
 

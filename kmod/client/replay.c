@@ -73,7 +73,7 @@ static int commit_look(struct pmof_conn *conn, const struct pmof_req *req)
 int pmof_req_reissue(struct pmof_conn *conn, const struct pmof_req *req)
 {
 	if (!replayable(req))
-		return READ_ONCE(conn->removed) ? -ENODEV : -EIO;
+		return pmof_conn_gone_errno(conn);
 	if ((req->flags & PMOF_F_COMMIT) && req->sent)
 		return commit_look(conn, req);
 	return pmof_req_allowed(conn, req) ?: -EAGAIN;
@@ -110,7 +110,7 @@ int pmof_req_again(struct pmof_conn *conn, struct pmof_req *req)
 	int rc;
 
 	if (!replayable(req))
-		return READ_ONCE(conn->removed) ? -ENODEV : -EIO;
+		return pmof_conn_gone_errno(conn);
 	if (req->nowait)
 		return pmof_conn_check(conn) ?: -EAGAIN;
 	rc = wait_and_look(conn, req);

@@ -227,12 +227,6 @@ static int req_issue_op(struct pmof_req *req)
 	}
 }
 
-/* A bad sector: the block layer's word for it is not the contract's. */
-static int contract_errno(int rc)
-{
-	return rc == -ENODATA ? -EIO : rc;
-}
-
 /* Starts an operation.  Whatever the result, pmof_req_finish() must follow. */
 int pmof_req_issue(struct pmof_req *req)
 {
@@ -244,7 +238,7 @@ int pmof_req_issue(struct pmof_req *req)
 	/* So that it is not counted as done. */
 	if (rc)
 		cmpxchg(&req->status, 0, rc);
-	return contract_errno(rc);
+	return pmof_bad_errno(rc);
 }
 
 /* One of its slots is about to be posted. */
@@ -291,7 +285,7 @@ int pmof_req_wait(struct pmof_req *req)
 
 	if (!atomic_dec_and_test(&req->pending)) {
 		if (!pmof_req_wait_done(req)) {
-			pmof_conn_lost(conn);
+			pmof_conn_lost(conn, PMOF_NO_ANSWER);
 			wait_for_completion(&req->done);
 		}
 		reinit_completion(&req->done);
@@ -373,7 +367,7 @@ static int req_result(struct pmof_req *req, int rc)
 		rc = persisted(req);
 	if (!rc)
 		account(req);
-	return contract_errno(rc);
+	return pmof_bad_errno(rc);
 }
 
 /*

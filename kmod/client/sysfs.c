@@ -113,94 +113,53 @@ static ssize_t poll_us_store(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RW(poll_us);
 
+/* A number of "conn" that can be set, in decimal. */
+#define CONN_NUMBER(_name, _field, _min, _max)					\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
+			    char *buf)						\
+{										\
+	return sysfs_emit(buf, "%u\n", READ_ONCE(to_conn(dev)->_field));	\
+}										\
+static ssize_t _name##_store(struct device *dev, struct device_attribute *attr,	\
+			     const char *buf, size_t count)			\
+{										\
+	u16 n;									\
+										\
+	if (!pmof_number_parse(buf, _min, _max, &n))				\
+		return -EINVAL;							\
+	WRITE_ONCE(to_conn(dev)->_field, n);					\
+	return count;								\
+}										\
+static DEVICE_ATTR_RW(_name)
+
 /* Up to how many bytes a put or get is copied; above that its pages are pinned. */
-static ssize_t copy_max_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(to_conn(dev)->copy_max));
-}
-
-static ssize_t copy_max_store(struct device *dev, struct device_attribute *attr, const char *buf,
-			      size_t count)
-{
-	u32 bytes;
-
-	if (kstrtou32(buf, 0, &bytes) || bytes > PMOF_BOUNCE_SIZE)
-		return -EINVAL;
-	WRITE_ONCE(to_conn(dev)->copy_max, bytes);
-	return count;
-}
-static DEVICE_ATTR_RW(copy_max);
-
-/* Time limits of recovery, in seconds. */
-static ssize_t reconnect_delay_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(to_conn(dev)->opt.reconnect_delay));
-}
-
-static ssize_t reconnect_delay_store(struct device *dev, struct device_attribute *attr,
-				     const char *buf, size_t count)
-{
-	u16 seconds;
-
-	if (kstrtou16(buf, 10, &seconds) || !seconds || seconds > 3600)
-		return -EINVAL;
-	WRITE_ONCE(to_conn(dev)->opt.reconnect_delay, seconds);
-	return count;
-}
-static DEVICE_ATTR_RW(reconnect_delay);
-
-static ssize_t fail_io_timeout_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(to_conn(dev)->opt.fail_io_timeout));
-}
-
-static ssize_t fail_io_timeout_store(struct device *dev, struct device_attribute *attr,
-				     const char *buf, size_t count)
-{
-	s32 seconds;
-
-	if (!pmof_timeout_parse(buf, &seconds))
-		return -EINVAL;
-	pmof_conn_timeouts(to_conn(dev), &seconds, NULL);
-	return count;
-}
-static DEVICE_ATTR_RW(fail_io_timeout);
-
-static ssize_t device_loss_timeout_show(struct device *dev, struct device_attribute *attr,
-					char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(to_conn(dev)->opt.device_loss_timeout));
-}
-
-static ssize_t device_loss_timeout_store(struct device *dev, struct device_attribute *attr,
-					 const char *buf, size_t count)
-{
-	s32 seconds;
-
-	if (!pmof_timeout_parse(buf, &seconds))
-		return -EINVAL;
-	pmof_conn_timeouts(to_conn(dev), NULL, &seconds);
-	return count;
-}
-static DEVICE_ATTR_RW(device_loss_timeout);
-
+CONN_NUMBER(copy_max, copy_max, 0, PMOF_BOUNCE_SIZE);
 /* While so many are under way on a queue, durable puts wait to share the next one. */
-static ssize_t trains_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(to_conn(dev)->trains));
-}
+CONN_NUMBER(trains, trains, 1, PMOF_MAX_DEPTH);
+CONN_NUMBER(reconnect_delay, opt.reconnect_delay, 1, PMOF_RECONNECT_DELAY_MAX);
 
-static ssize_t trains_store(struct device *dev, struct device_attribute *attr, const char *buf,
-			    size_t count)
-{
-	int trains;
+/* A time limit of recovery, in seconds, which holds for one under way, too. */
+#define CONN_TIME_LIMIT(_name)							\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
+			    char *buf)						\
+{										\
+	return sysfs_emit(buf, "%d\n", READ_ONCE(to_conn(dev)->opt._name));	\
+}										\
+static ssize_t _name##_store(struct device *dev, struct device_attribute *attr,	\
+			     const char *buf, size_t count)			\
+{										\
+	struct pmof_conn *conn = to_conn(dev);					\
+	s32 seconds;								\
+										\
+	if (!pmof_timeout_parse(buf, &seconds))					\
+		return -EINVAL;							\
+	pmof_conn_time_limit(conn, &conn->opt._name, seconds);			\
+	return count;								\
+}										\
+static DEVICE_ATTR_RW(_name)
 
-	if (kstrtoint(buf, 0, &trains) || trains < 1 || trains > PMOF_MAX_DEPTH)
-		return -EINVAL;
-	WRITE_ONCE(to_conn(dev)->trains, trains);
-	return count;
-}
-static DEVICE_ATTR_RW(trains);
+CONN_TIME_LIMIT(fail_io_timeout);
+CONN_TIME_LIMIT(device_loss_timeout);
 
 static ssize_t disconnect_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
@@ -242,7 +201,6 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_fail_io_timeout.attr,
 	&dev_attr_device_loss_timeout.attr,
 	&dev_attr_reconnects.attr,
-
 	&dev_attr_trains.attr,
 	&dev_attr_disconnect.attr,
 	NULL
