@@ -30,13 +30,24 @@ known_messages() {
 	grep -vE '^[[:space:]]*(#|$)' "$lab_dir/known-messages" || true
 }
 
+# Where allocations are made to fail, the kernel says so, with the call trace of each.
+without_failed_allocations() {
+	if [[ -z ${PMOF_LAB_FAILING_ALLOCATIONS:-} ]]; then
+		cat
+		return
+	fi
+	awk '/page allocation failure/ { near = 8; next }
+		near > 0 && /Call Trace:/ { near = 0; next }
+		{ near--; print }'
+}
+
 # scan_logs: prints the lines of the kernel logs that fail the run.
 scan_logs() {
 	local f
 	known_messages >"$private/known"
 	for f in "$run"/*.console "$run"/ctl/*.dmesg "$run"/ctl/*.kmemleak; do
 		[[ -s $f ]] || continue
-		tr -d '\r' <"$f" | grep -aE "$(join '|' "${bad_patterns[@]}")" |
+		tr -d '\r' <"$f" | without_failed_allocations | grep -aE "$(join '|' "${bad_patterns[@]}")" |
 			{ if [[ -s $private/known ]]; then grep -avEf "$private/known"; else cat; fi; } |
 			sed "s,^,${f##*/}: ," || true
 	done
