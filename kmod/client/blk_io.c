@@ -139,6 +139,21 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 }
 
 /*
+ * As for operations: so often only.  RQF_DONTPREP says that the counter is this
+ * request's own, not what the one before it has left in the tag.
+ */
+static bool worn_out(struct request *rq)
+{
+	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
+
+	if (!(rq->rq_flags & RQF_DONTPREP)) {
+		rq->rq_flags |= RQF_DONTPREP;
+		cmd->losses = 0;
+	}
+	return cmd->losses++ >= PMOF_MAX_RETRIES;
+}
+
+/*
  * A request has ended with @rc.  Whether it goes back to the block layer, which
  * has it wait while the disk is stopped: all that have been posted may be done a second
  * time, and the server has drained the first (docs/protocol.md).  Any context.
@@ -148,7 +163,8 @@ bool pmof_blk_again(struct request *rq, int rc)
 	struct pmof_queue *q = rq->mq_hctx->driver_data;
 	struct pmof_conn *conn = q->conn;
 
-	if (rc != -PMOF_LOST || READ_ONCE(conn->refuse) || READ_ONCE(conn->blk->stale))
+	if (rc != -PMOF_LOST || READ_ONCE(conn->refuse) || READ_ONCE(conn->blk->stale) ||
+	    worn_out(rq))
 		return false;
 	pmof_stat_inc(conn->stats, PMOF_STAT_REPLAYS);
 	blk_mq_requeue_request(rq, true);

@@ -32,6 +32,7 @@
 #define PMOF_IO_TIMEOUT_MS	30000	/* of silence of a queue that has something to do */
 #define PMOF_IO_LIMIT_MS	300000	/* that an operation may take */
 #define PMOF_CM_TIMEOUT_MS	15000	/* each step of connecting */
+#define PMOF_MAX_RETRIES	5	/* of a request; as nvme's max_retries */
 
 /* Client counters, in the order of pmof_client_stat_names[]. */
 enum pmof_client_stat {

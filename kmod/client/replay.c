@@ -21,6 +21,19 @@ int pmof_req_allowed(const struct pmof_conn *conn, const struct pmof_req *req)
 	return 0;
 }
 
+/*
+ * It may be the request itself that breaks each connection, at either end: then it is
+ * begun again so often only, or nobody else would get anywhere.
+ */
+static bool worn_out(const struct pmof_conn *conn, struct pmof_req *req)
+{
+	if (req->losses++ < PMOF_MAX_RETRIES)
+		return false;
+	dev_warn_ratelimited(&conn->dev, "operation %u on %llu bytes at %llu: the connection was lost %u times under it, it fails\n",
+			     req->opcode, req->length, req->offset, req->losses);
+	return true;
+}
+
 /* What was posted of it may have happened: may it happen a second time? */
 static bool replayable(const struct pmof_req *req)
 {
@@ -66,11 +79,13 @@ int pmof_req_reissue(struct pmof_conn *conn, const struct pmof_req *req)
 	return pmof_req_allowed(conn, req) ?: -EAGAIN;
 }
 
-static int wait_and_look(struct pmof_conn *conn, const struct pmof_req *req)
+static int wait_and_look(struct pmof_conn *conn, struct pmof_req *req)
 {
 	int rc;
 
 	do {
+		if (worn_out(conn, req))
+			return -EIO;
 		rc = pmof_conn_wait(conn, !req->unkillable);
 		if (rc)
 			return rc;

@@ -46,6 +46,7 @@ struct pmof_req {
 	bool posted;			/* at least one slot since the last wait */
 	bool unkillable;		/* no signal ends its waiting for a slot */
 	bool sent;			/* something of it was posted, on whatever connection */
+	u8 losses;			/* connections that were lost under it */
 	u32 session;			/* conn->session when it was begun */
 	u32 epoch;			/* conn->epoch then */
 	int status;			/* first error of a slot */

@@ -18,8 +18,8 @@ $(CHAOS_FIRST_IO): tests/chaos/first_io.c
 
 chaos-programs: $(CHAOS_LOAD) $(CHAOS_FIRST_IO)
 
-chaos: ## two clients write while the server is killed, stalled, cut off ...; ROUNDS=N SEED=S KINDS='...'
-	@BUILD="$(abspath $(BUILD))" tests/chaos/chaos $(ROUNDS:%=--rounds %) $(SEED:%=--seed %) \
+chaos: ## two clients write while the server is killed, stalled, cut off ...; ROUNDS=N SECONDS=S SEED=S KINDS='...'
+	@BUILD="$(abspath $(BUILD))" tests/chaos/chaos $(ROUNDS:%=--rounds %) $(SECONDS:%=--seconds %) $(SEED:%=--seed %) \
 		$(if $(KINDS),--kinds '$(KINDS)') $(KVER:%=--kernel %)
 
 chaos-restart: ## time to the first write after the server is back, beside nvme-rdma; ROUNDS=N

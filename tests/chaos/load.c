@@ -4,8 +4,8 @@
  *
  *   load -i INDEX -s SEED [-o CONNECT-OPTIONS] [-r]
  *
- * Connects, writes by several threads, and does what the host says in /host/VM.cmd,
- * "NUMBER VERB [SECONDS]", with an answer in /host/VM.answer, "NUMBER TEXT":
+ * Connects, writes by several threads, and does what the host says in /host/VM.1.NUMBER.cmd,
+ * "VERB [SECONDS]", with an answer in the same with .answer:
  *   back    the disturbance is over: says when every thread had an acknowledgement
  *   check   stands still, compares all that was acknowledged, goes on
  *   reload  closes the device, loads the module anew, connects
@@ -235,9 +235,9 @@ static void reply(unsigned int number, const char *answer)
 	FILE *f;
 
 	snprintf(temp, sizeof(temp), "/host/.%s.answer", vm);
-	snprintf(path, sizeof(path), "/host/%s.answer", vm);
+	snprintf(path, sizeof(path), "/host/%s.1.%u.answer", vm, number);
 	f = fopen(temp, "w");
-	if (!f || fprintf(f, "%u %s\n", number, answer) < 0 || fclose(f) || rename(temp, path))
+	if (!f || fprintf(f, "%s\n", answer) < 0 || fclose(f) || rename(temp, path))
 		abort();
 }
 
@@ -260,25 +260,26 @@ static bool serve(unsigned int number, const char *verb, double seconds)
 
 static void follow_host(void)
 {
-	unsigned int last = 0, number;
+	unsigned int number = 1;
 	char path[64], verb[16];
-	double seconds;
 	bool go = true;
-	FILE *f;
-	int n;
 
-	snprintf(path, sizeof(path), "/host/%s.cmd", vm);
 	while (go) {
+		double seconds = 60;
+		FILE *f;
+		int n;
+
 		usleep(20000);
 		watch_device();
+		snprintf(path, sizeof(path), "/host/%s.1.%u.cmd", vm, number);
 		f = fopen(path, "r");
-		n = f ? fscanf(f, "%u %15s %lf", &number, verb, &seconds) : 0;
-		if (f)
-			fclose(f);
-		if (n < 2 || number == last)
+		if (!f)
 			continue;
-		last = number;
-		go = serve(number, verb, n == 3 ? seconds : 60);
+		n = fscanf(f, "%15s %lf", verb, &seconds);
+		fclose(f);
+		if (n < 1)
+			abort();
+		go = serve(number++, verb, seconds);
 	}
 }
 
