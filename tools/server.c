@@ -109,18 +109,9 @@ static error_t parse_unexport(int key, char *arg, struct argp_state *state)
 {
 	const char **name = state->input;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
+	if (key == ARGP_KEY_ARG)
 		*name = arg_name(state, "NAME", arg, NAME_MAX_SIZE);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return one_arg(key, state);
 }
 
 int cmd_server_unexport(int argc, char **argv)

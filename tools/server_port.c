@@ -91,21 +91,13 @@ static error_t parse_unlisten(int key, char *arg, struct argp_state *state)
 {
 	struct unlisten *u = state->input;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
+	if (key == ARGP_KEY_ARG) {
 		if (strspn(arg, "0123456789") == strlen(arg))
 			u->id = arg_uint(state, "ID", arg, 1, PORT_MAX);
 		else
 			u->addr = arg_addr(state, arg);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	return one_arg(key, state);
 }
 
 static const struct reason unlisten_reasons[] = {
@@ -177,16 +169,10 @@ static error_t parse_listen(int key, char *arg, struct argp_state *state)
 		l->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
 		l->addr = arg_addr(state, arg);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+		break;
 	}
+	return one_arg(key, state);
 }
 
 static const struct reason listen_reasons[] = {

@@ -105,6 +105,12 @@ uint64_t arg_seconds(struct argp_state *state, const char *what, const char *s);
 struct addr arg_addr(struct argp_state *state, const char *s);
 const char *arg_name(struct argp_state *state, const char *what, const char *s, size_t max);
 
+/*
+ * The end of a parser of commands with just one argument, which the parser has taken:
+ * more or fewer are a usage error.
+ */
+error_t one_arg(int key, struct argp_state *state);
+
 /* The option --json alone, and a parser of it and no argument; its input is a bool. */
 extern const struct argp_option json_options[];
 error_t parse_json_only(int key, char *arg, struct argp_state *state);
