@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "server.h"
 
@@ -66,8 +65,7 @@ int server_link(const char *name, unsigned int id)
 		klog_hint(log);
 		return ret;
 	}
-	if (log >= 0)
-		close(log);
+	klog_close(log);
 	return ret;
 }
 
@@ -100,8 +98,7 @@ int server_remove_namespace(const char *name)
 
 static const struct reason unexport_reasons[] = {
 	{ ENOENT, "no such namespace", "`pmof server list` shows what is exported" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 
@@ -303,8 +300,8 @@ static int enable(const struct export *e)
 		ret = cfg_write("1", "namespaces/%s/enable", e->name);
 	if (ret)
 		explain_enable(e, ret, log);
-	else if (log >= 0)
-		close(log);
+	else
+		klog_close(log);
 	return ret;
 }
 
@@ -334,8 +331,7 @@ static int link_ports(const struct export *e)
 
 static const struct reason mkdir_reasons[] = {
 	{ EEXIST, "this name is taken", "choose another, or `pmof server unexport NAME`" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 

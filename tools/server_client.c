@@ -23,8 +23,7 @@ static const struct reason client_reasons[] = {
 	  "add ID` makes a client" },
 	{ EEXIST, "it is allowed already, with this right or the other",
 	  "`pmof server disallow NAME ID` first" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 

@@ -102,8 +102,7 @@ static error_t parse_unlisten(int key, char *arg, struct argp_state *state)
 
 static const struct reason unlisten_reasons[] = {
 	{ ENOENT, "there is no such port", "`pmof server list` shows the ports" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 
@@ -185,8 +184,7 @@ static const struct reason listen_reasons[] = {
 	{ EINVAL, "the kernel does not take this address", NULL },
 	{ EEXIST, "a port listens there already", "`pmof server list` shows the ports" },
 	{ ENOSPC, "all port IDs are taken", "`pmof server unlisten` frees one" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 

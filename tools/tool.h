@@ -4,6 +4,7 @@
 #define PMOF_TOOLS_TOOL_H
 
 #include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,6 +69,11 @@ struct reason {
 	const char *cause;
 	const char *remedy;
 };
+
+/* Where it can only be that one is not root. */
+#define REASONS_NOT_ROOT						\
+	{ EACCES, "no permission", "run this as root" },		\
+	{ EPERM, "no permission", "run this as root" }
 
 /* "pmof: ..." and a newline on standard error. */
 PRINTF(1, 2) void complain(const char *fmt, ...);
