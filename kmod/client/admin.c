@@ -21,7 +21,7 @@ static void admin_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct pmof_admin *a = container_of(wc->wr_cqe, struct pmof_admin, cqe);
 
 	if (wc->status != IB_WC_SUCCESS)
-		pmof_conn_lost(a->cm.conn);
+		pmof_conn_lost(a->cm.conn, ib_wc_status_msg(wc->status));
 	admin_event(a);
 }
 
@@ -55,7 +55,7 @@ static bool admin_announce(struct pmof_admin *a, struct pmof_rx *rx, u32 len)
 	if (!pmof_get_announce(h, len, &kind, &arg))
 		pmof_conn_announced(a->cm.conn, kind);
 	else
-		pmof_conn_lost(a->cm.conn);
+		pmof_conn_lost(a->cm.conn, "an announcement is not valid");
 	return true;
 }
 
@@ -65,7 +65,7 @@ static void admin_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct pmof_admin *a = container_of(rx->qp, struct pmof_admin, qp);
 
 	if (wc->status != IB_WC_SUCCESS) {
-		pmof_conn_lost(a->cm.conn);
+		pmof_conn_lost(a->cm.conn, ib_wc_status_msg(wc->status));
 		/* No reply will come; while connecting nobody else says so. */
 		if (admin_take_reply(a, NULL, 0))
 			admin_event(a);
@@ -77,7 +77,7 @@ static void admin_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (admin_announce(a, rx, wc->byte_len))
 		return;
 	if (!admin_take_reply(a, rx, wc->byte_len)) {
-		pmof_conn_lost(a->cm.conn);
+		pmof_conn_lost(a->cm.conn, "the server answers what was not asked");
 		return;
 	}
 	admin_event(a);
@@ -169,7 +169,7 @@ static int admin_call(struct pmof_admin *a, size_t len, bool attaching)
 		 * drained.  pmof_conn_detach() does that and wakes us; what is
 		 * being attached is ours to drain.
 		 */
-		pmof_conn_lost(conn);
+		pmof_conn_lost(conn, PMOF_NO_ANSWER);
 		if (attaching)
 			pmof_admin_abort(a);
 		wait_for_completion(&a->done);
@@ -185,7 +185,7 @@ static void admin_end(struct pmof_admin *a)
 	lockdep_assert_held(&a->lock);
 	a->reply = NULL;
 	if (rx && pmof_rx_post(rx))
-		pmof_conn_lost(a->cm.conn);
+		pmof_conn_lost(a->cm.conn, PMOF_NO_POST);
 }
 
 /* Takes the queue for one call of who attaches.  Balanced by admin_unlock(). */

@@ -35,6 +35,7 @@ struct pmof_blk {
 struct pmof_blk_cmd {
 	struct work_struct work;	/* what has to sleep before it can go out */
 	bool working;
+	unsigned long since;	/* jiffies when it began */
 	int status;
 };
 

@@ -131,6 +131,7 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 	trace_pmof_block(conn->instance, q->id, rq->tag, (__force u32)req_op(rq),
 			 blk_rq_pos(rq), blk_rq_bytes(rq));
 	cmd->working = false;
+	cmd->since = jiffies;
 	if (!start(q, rq, &status))
 		pmof_conn_leave(conn);
 	pmof_post_end();
@@ -241,8 +242,8 @@ static enum blk_eh_timer_return blk_timeout(struct request *rq)
 	struct pmof_queue *q = rq->mq_hctx->driver_data;
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 
-	if (!READ_ONCE(cmd->working))
-		pmof_conn_lost(q->conn);
+	if (!READ_ONCE(cmd->working) && pmof_queue_stuck(q, cmd->since))
+		pmof_conn_lost(q->conn, PMOF_NO_ANSWER);
 	return BLK_EH_RESET_TIMER;
 }
 

@@ -29,7 +29,8 @@
 
 #define PMOF_COPY_MAX		2048	/* default of copy_max; measured: docs/interfaces.md */
 #define PMOF_TRAINS		4	/* default of trains: docs/performance.md */
-#define PMOF_IO_TIMEOUT_MS	30000	/* an operation that takes longer ends the connection */
+#define PMOF_IO_TIMEOUT_MS	30000	/* of silence of a queue that has something to do */
+#define PMOF_IO_LIMIT_MS	300000	/* that an operation may take */
 #define PMOF_CM_TIMEOUT_MS	15000	/* each step of connecting */
 
 /* Client counters, in the order of pmof_client_stat_names[]. */
@@ -104,6 +105,7 @@ struct pmof_queue {
 	struct pmof_slot *slots;
 	struct pmof_buf sink;	/* READs that only order things land here */
 	struct timer_list watchdog;	/* of operations that nobody sleeps for */
+	unsigned long moved;	/* jiffies: something completed */
 	u32 round_trip_ns;	/* a running mean of what waiters saw; 0: none yet */
 	/*
 	 * Dirty mark.  @put_seq counts the WRITEs and atomics that have been
@@ -198,7 +200,7 @@ struct pmof_conn {
 	bool lost;			/* a queue broke since the connection's last beginning */
 	int refuse;			/* not 0: requests fail with it, at once */
 	int reason;			/* the server has given one: what @refuse will be */
-	u32 announced;			/* enum pmof_announce, or 0 */
+	const char *why;		/* it was lost; for the log */
 	struct list_head parked;	/* of struct pmof_parked */
 	unsigned long lost_at;		/* jiffies */
 	unsigned int attempt;		/* to get it back */
@@ -269,7 +271,9 @@ struct pmof_parked {
 };
 
 void pmof_recover_init(struct pmof_conn *conn);
-void pmof_conn_lost(struct pmof_conn *conn);
+#define PMOF_NO_ANSWER	"no answer in time"
+#define PMOF_NO_POST	"the RDMA device takes no work"
+void pmof_conn_lost(struct pmof_conn *conn, const char *why);
 void pmof_conn_give_up(struct pmof_conn *conn);
 void pmof_conn_announced(struct pmof_conn *conn, u32 kind);
 bool pmof_conn_go_live(struct pmof_conn *conn);
@@ -287,6 +291,15 @@ static inline void pmof_conn_hear(struct pmof_conn *conn)
 {
 	if (!READ_ONCE(conn->heard))
 		WRITE_ONCE(conn->heard, true);
+}
+
+static inline void pmof_queue_hear(struct pmof_queue *q)
+{
+	unsigned long now = jiffies;
+
+	if (READ_ONCE(q->moved) != now)
+		WRITE_ONCE(q->moved, now);
+	pmof_conn_hear(q->conn);
 }
 
 /* A reference under which the RDMA resources stay. */
@@ -359,6 +372,7 @@ void pmof_queue_free(struct pmof_queue *q);
 
 /* poll.c */
 int pmof_queue_poll(struct pmof_queue *q);
+bool pmof_queue_stuck(const struct pmof_queue *q, unsigned long since);
 bool pmof_req_wait_done(struct pmof_req *req);
 void pmof_watchdog_init(struct pmof_queue *q);
 void pmof_watchdog_arm(struct pmof_slot *slot);

@@ -60,7 +60,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		/* Also after ESTABLISHED: a session that ended before our last word arrived. */
-		pmof_conn_lost(cm->conn);
+		pmof_conn_lost(cm->conn, "the server refuses it");
 		step_done(cm, reject_errno(cm, ev));
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
@@ -76,7 +76,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		pmof_conn_lost(cm->conn);
+		pmof_conn_lost(cm->conn, rdma_event_msg(ev->event));
 		step_done(cm, -ECONNRESET);	/* for a thread that is still connecting */
 		break;
 	default:

@@ -354,7 +354,7 @@ del_device:
 /* Ends a connection that has been live, and is removed. */
 static void end(struct pmof_conn *conn)
 {
-	pmof_conn_lost(conn);
+	pmof_conn_lost(conn, "disconnected");
 	wait_for_completion(&conn->ended);
 	flush_delayed_work(&conn->recover);
 }
@@ -477,7 +477,7 @@ static void conn_ib_remove(struct ib_device *ibdev, void *client_data)
 	mutex_lock(&going_lock);
 	WRITE_ONCE(going, ibdev);
 	while ((conn = get_conn_on(ibdev))) {
-		pmof_conn_lost(conn);
+		pmof_conn_lost(conn, "the RDMA device is removed");
 		flush_work(&conn->recover.work);
 		put_device(&conn->dev);
 	}

@@ -12,10 +12,10 @@ static void queue_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct pmof_queue *q = container_of(rx->qp, struct pmof_queue, qp);
 
 	if (wc->status != IB_WC_SUCCESS) {
-		pmof_conn_lost(q->conn);
+		pmof_conn_lost(q->conn, ib_wc_status_msg(wc->status));
 		return;
 	}
-	pmof_conn_hear(q->conn);
+	pmof_queue_hear(q);
 	pmof_stat_inc(q->conn->stats, PMOF_STAT_WR_RECV);
 	pmof_stat_inc(q->conn->stats, PMOF_STAT_COMPLETIONS);
 	pmof_message_rx(rx, wc->byte_len);

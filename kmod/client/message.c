@@ -84,14 +84,14 @@ void pmof_message_rx(struct pmof_rx *rx, u32 len)
 	if (len >= sizeof(*h))
 		slot = pmof_slot_take_reply(q, le16_to_cpu(h->tag));
 	if (!slot) {
-		pmof_conn_lost(q->conn);
+		pmof_conn_lost(q->conn, "the server answers what was not asked");
 		return;
 	}
 	status = reply_get(slot, h, len);
 	trace_pmof_reply(q->conn->instance, q->id, slot->tag, status);
 	/* Posted before the slot is free again: a slot in use always has a receive. */
 	if (status == PMOF_SC_INVALID || pmof_rx_post(rx))
-		pmof_conn_lost(q->conn);
+		pmof_conn_lost(q->conn, "an answer is not valid");
 	rc = reply_errno(slot, status);
 	if (rc && !slot->status)
 		slot->status = rc;

@@ -81,9 +81,33 @@ static void learn(struct pmof_queue *q, u64 ns)
 	WRITE_ONCE(q->round_trip_ns, mean ? max_t(s64, mean + ((s64)ns - mean) / 8, 1) : ns);
 }
 
+/**
+ * pmof_queue_stuck - has an operation been waited for long enough?
+ * @q: its queue
+ * @since: jiffies when the wait began
+ *
+ * A queue does what is posted in order: while it completes anything it comes to this
+ * operation, too, however much lies before it on a slow link.  A reply may stay out
+ * for ever beside others, so there is a limit of its own.  Any context.
+ */
+bool pmof_queue_stuck(const struct pmof_queue *q, unsigned long since)
+{
+	unsigned long silence = msecs_to_jiffies(PMOF_IO_TIMEOUT_MS);
+
+	if (time_after(jiffies, since + msecs_to_jiffies(PMOF_IO_LIMIT_MS)))
+		return true;
+	return !time_before(jiffies, since + silence) &&
+		!time_before(jiffies, READ_ONCE(q->moved) + silence);
+}
+
 static bool sleep(struct pmof_req *req)
 {
-	return wait_for_completion_timeout(&req->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS));
+	unsigned long since = jiffies;
+
+	while (!wait_for_completion_timeout(&req->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS) / 4))
+		if (pmof_queue_stuck(req->q, since))
+			return false;
+	return true;
 }
 
 /**
@@ -113,7 +137,6 @@ bool pmof_req_wait_done(struct pmof_req *req)
 static void watchdog(struct timer_list *t)
 {
 	struct pmof_queue *q = container_of(t, struct pmof_queue, watchdog);
-	unsigned long timeout = msecs_to_jiffies(PMOF_IO_TIMEOUT_MS);
 	bool busy = false, late = false;
 	u16 tag;
 
@@ -123,12 +146,12 @@ static void watchdog(struct timer_list *t)
 		if (!READ_ONCE(slot->watched))
 			continue;
 		busy = true;
-		late |= time_after(jiffies, READ_ONCE(slot->since) + timeout);
+		late |= pmof_queue_stuck(q, READ_ONCE(slot->since));
 	}
 	if (late)
-		pmof_conn_lost(q->conn);
+		pmof_conn_lost(q->conn, PMOF_NO_ANSWER);
 	else if (busy)
-		mod_timer(t, jiffies + timeout / 4);
+		mod_timer(t, jiffies + msecs_to_jiffies(PMOF_IO_TIMEOUT_MS) / 4);
 }
 
 void pmof_watchdog_init(struct pmof_queue *q)

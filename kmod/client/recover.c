@@ -59,16 +59,21 @@ static void set_recovering(struct pmof_conn *conn)
 	mod_delayed_work(pmof_wq, &conn->recover, 0);
 }
 
-/*
- * A queue broke, the server went, or an operation timed out.  Any context.
+/**
+ * pmof_conn_lost - a queue broke, the server went, or an operation timed out
+ * @conn: connection
+ * @why: for the log, lives for ever; of several reasons the first is kept
+ *
  * While CONNECTING, and while an attempt to reconnect is under way, its thread
- * sees @lost and takes apart what it was making.
+ * sees @lost and takes apart what it was making.  Any context.
  */
-void pmof_conn_lost(struct pmof_conn *conn)
+void pmof_conn_lost(struct pmof_conn *conn, const char *why)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->state_lock, flags);
+	if (!conn->lost)
+		conn->why = why;
 	conn->lost = true;
 	if (conn->state == PMOF_LIVE || conn->state == PMOF_RECOVERING) {
 		if (conn->removed || !conn->opt.device_loss_timeout)
@@ -106,15 +111,15 @@ static const char *reason_text(u32 kind)
 {
 	switch (kind) {
 	case PMOF_ANNOUNCE_NAMESPACE_GONE:
-		return ": the server no longer exports it";
+		return "the server no longer exports it";
 	case PMOF_ANNOUNCE_RIGHTS_CHANGED:
-		return ": the rights have changed";
+		return "the rights have changed";
 	case PMOF_ANNOUNCE_SEGMENTS_CHANGED:
-		return ": the segments have changed";
+		return "the segments have changed";
 	case PMOF_ANNOUNCE_SHUTDOWN:
-		return ": the server shuts down";
+		return "the server shuts down";
 	default:
-		return "";
+		return "the server says so";
 	}
 }
 
@@ -124,12 +129,12 @@ void pmof_conn_announced(struct pmof_conn *conn, u32 kind)
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->state_lock, flags);
-	conn->announced = kind;
 	conn->reason = reason_errno(kind);
+	conn->why = reason_text(kind);
 	if (conn->state == PMOF_RECOVERING && conn->reason)
 		conn->refuse = conn->reason;
 	spin_unlock_irqrestore(&conn->state_lock, flags);
-	pmof_conn_lost(conn);
+	pmof_conn_lost(conn, reason_text(kind));
 }
 
 /* An attempt to reconnect was refused for lack of rights. */
@@ -267,7 +272,6 @@ bool pmof_conn_go_live(struct pmof_conn *conn)
 		set_state(conn, PMOF_LIVE);
 		conn->refuse = 0;
 		conn->reason = 0;
-		conn->announced = 0;
 		cancel_delayed_work(&conn->fail_io);
 		cancel_delayed_work(&conn->loss);
 		pmof_keep_alive_start(conn);
@@ -340,8 +344,8 @@ static void say_lost(struct pmof_conn *conn)
 {
 	if (READ_ONCE(conn->removed))
 		return;
-	dev_warn(&conn->dev, "connection to %s lost%s, %s\n", conn->opt.name,
-		 reason_text(READ_ONCE(conn->announced)),
+	dev_warn(&conn->dev, "connection to %s lost: %s, %s\n", conn->opt.name,
+		 READ_ONCE(conn->why) ?: "no reason known",
 		 READ_ONCE(conn->state) == PMOF_DEAD ? "device is dead" : "reconnecting");
 }
 

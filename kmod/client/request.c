@@ -285,7 +285,7 @@ int pmof_req_wait(struct pmof_req *req)
 
 	if (!atomic_dec_and_test(&req->pending)) {
 		if (!pmof_req_wait_done(req)) {
-			pmof_conn_lost(conn);
+			pmof_conn_lost(conn, PMOF_NO_ANSWER);
 			wait_for_completion(&req->done);
 		}
 		reinit_completion(&req->done);

@@ -342,7 +342,7 @@ static void slot_fail(struct pmof_slot *slot, struct ib_wc *wc)
 	slot->status = -PMOF_LOST;
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_ERRORS);
-	pmof_conn_lost(slot->q->conn);
+	pmof_conn_lost(slot->q->conn, ib_wc_status_msg(wc->status));
 }
 
 static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -351,7 +351,7 @@ static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_COMPLETIONS);
 	if (wc->status == IB_WC_SUCCESS)
-		pmof_conn_hear(slot->q->conn);
+		pmof_queue_hear(slot->q);
 	else
 		slot_fail(slot, wc);
 	pmof_slot_event(slot);
@@ -414,7 +414,7 @@ static void post_failed(struct pmof_slot *slot, bool nothing_posted)
 	slot->status = -PMOF_LOST;
 	pmof_stat_inc(conn->stats, PMOF_STAT_ERRORS);
 	/* First: who hears of the failure waits for what comes after it. */
-	pmof_conn_lost(conn);
+	pmof_conn_lost(conn, PMOF_NO_POST);
 	if (!nothing_posted) {
 		/* Neither completion nor reply; what was posted ends in the drain. */
 		atomic_set(&slot->pending, 1);
@@ -491,6 +491,6 @@ bool pmof_slot_post_tail(struct pmof_slot *slot, struct ib_send_wr *wr)
 	pmof_stat_inc(slot->q->conn->stats, PMOF_STAT_ERRORS);
 	if (test_and_clear_bit(PMOF_SLOT_REPLY, &slot->flags))
 		atomic_dec(&slot->pending);
-	pmof_conn_lost(slot->q->conn);
+	pmof_conn_lost(slot->q->conn, PMOF_NO_POST);
 	return false;
 }
