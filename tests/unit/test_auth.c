@@ -100,6 +100,7 @@ static const u8 session_key[PMOF_SESSION_KEY_LEN] = "a session's key, 32 bytes o
 static const struct pmof_auth auth = {
 	.client_nonce = { 1, 2, 3 }, .server_nonce = { 4, 5, 6 }, .client_id = "a", .qpn = 17,
 };
+
 /* The five kinds of proof, of these. */
 struct world {
 	struct pmof_key key;
