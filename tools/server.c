@@ -312,8 +312,10 @@ static int link_ports(const struct export *e)
 	int i, n, ret = 0, linked = 0;
 
 	n = server_ports(&ports);
-	if (n < 0)
+	if (n < 0) {
+		explain(NULL, n, "cannot list the ports");
 		return n;
+	}
 	for (i = 0; i < n && !ret; i++) {
 		if (e->port && ports[i] != e->port)
 			continue;

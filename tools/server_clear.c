@@ -19,6 +19,8 @@ static int clear_ports(void)
 		}
 	}
 	free(ids);
+	if (n < 0)
+		explain(NULL, n, "cannot list the ports");
 	return n < 0 ? n : failed;
 }
 
@@ -28,6 +30,8 @@ static int clear_namespaces(void)
 	int i, ret, failed;
 
 	failed = cfg_names(&names, CFG_PMOF "/namespaces");
+	if (failed)
+		explain(NULL, failed, "cannot list the namespaces");
 	for (i = 0; i < names.nr; i++) {
 		ret = server_remove_namespace(names.name[i]);
 		if (ret) {
@@ -46,6 +50,8 @@ static int clear_clients(void)
 	int i, ret, failed;
 
 	failed = cfg_names(&names, CFG_PMOF "/clients");
+	if (failed)
+		explain(NULL, failed, "cannot list the clients");
 	for (i = 0; i < names.nr; i++) {
 		ret = cfg_rmdir("clients/%s", names.name[i]);
 		if (ret) {

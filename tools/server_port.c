@@ -208,6 +208,8 @@ static int link_namespaces(const struct listen *l, unsigned int id)
 	if (ret || l->nr)
 		return ret;
 	ret = cfg_names(&names, CFG_PMOF "/namespaces");
+	if (ret)
+		explain(NULL, ret, "cannot list the namespaces");
 	for (j = 0; j < names.nr && !ret; j++)
 		ret = server_link(names.name[j], id);
 	cfg_names_free(&names);
