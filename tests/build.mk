@@ -66,7 +66,7 @@ $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c 
 
 # So does who tries everybody's rights, and has to prove who he is.
 RIGHTS_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,rights rights_login rights_end)
-$(RIGHTS_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c \
+$(RIGHTS_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
 	kmod/common/range.c kmod/common/auth.c tests/hmac.c
 $(RIGHTS_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(RIGHTS_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h

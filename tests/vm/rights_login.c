@@ -152,6 +152,66 @@ TEST_F(rights, limits)
 	EXPECT_EQ(0, order("unused bob"));
 }
 
+/* One GET_PIECES: as wc_call(), with how many there are and where the first one begins. */
+static int get_pieces(struct keyed *k, u64 from, u32 *count, u64 *first)
+{
+	u64 end = k->s.login.segment_size, next;
+	struct pmof_wire_get_pieces w;
+	struct pmof_piece piece;
+	const void *msg;
+	ssize_t n;
+	int rc;
+
+	if (wc_send(&k->s.admin, &w, pmof_put_get_pieces(&w, 5, from)))
+		return ENDED;
+	n = wc_recv(&k->s.admin, &msg, 10000);
+	if (n <= 0)
+		return n ? (int)n : ENDED;
+	rc = pmof_get_pieces_reply(msg, n, 0, end, &next, count);
+	if (!rc && *count) {
+		pmof_get_piece(msg, 0, &piece);
+		*first = piece.offset;
+	}
+	return rc;
+}
+
+static u64 mrs(struct keyed *k)
+{
+	u64 value[PMOF_SRV_STAT_MAX] = { 0 };
+	struct pmof_wire_hdr h;
+	const void *msg;
+	ssize_t n;
+
+	pmof_put_hdr(&h, PMOF_MSG_GET_STATS, 4, sizeof(h), 0);
+	if (wc_send(&k->s.admin, &h, sizeof(h)))
+		return ~0ULL;
+	n = wc_recv(&k->s.admin, &msg, 10000);
+	return n > 0 && !pmof_get_stats_reply(msg, n, value) ? value[PMOF_SRV_MRS] : ~0ULL;
+}
+
+/* Whatever places a client names, the pieces of a segment are the same, and few. */
+TEST_F(rights, places_make_no_mrs)
+{
+	u32 count, all;
+	struct keyed k;
+	u64 before, first = 1, at = 0;
+	int i;
+
+	ASSERT_EQ(0, k_open(&k, "carol", CAROL, 0));
+	ASSERT_EQ(0, get_pieces(&k, 0, &all, &first));
+	EXPECT_EQ(0, first);
+	EXPECT_TRUE(all && all < 4) TH_LOG("%u pieces", all);
+	before = mrs(&k);
+	ASSERT_NE(~0ULL, before);
+	for (i = 1; i < 32; i++) {
+		ASSERT_EQ(0, get_pieces(&k, i * 4096 + i, &count, &first));
+		EXPECT_TRUE(count && count <= all && first >= at) TH_LOG("%d: %u", i, count);
+		at = first;
+	}
+	EXPECT_EQ(before, mrs(&k));
+	k_close(&k);
+}
+
 /* --- keys stay where they are ---------------------------------------------------------------------------- */
 
 TEST_F(rights, keys_cannot_be_read)
