@@ -76,7 +76,7 @@ $(RIGHTS_PROGRAMS): tests/vm/rights.h tests/vm/wireclient.h tests/vm/keyed.h tes
 $(addprefix $(TEST_BUILD)/vm/,bad mmap mmap_life): tests/vm/mapping.h
 
 # io_uring's: with the library inside, the VMs need not have it.
-RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls)
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls recover)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
 

@@ -3,11 +3,12 @@
  * Every kind of request, over and over, while something happens to the connection;
  * and the check of what was acknowledged.
  *
- *   recover FILE BLOCKDEV [restart] [errors]
+ *   recover FILE BLOCKDEV [restart] [errors] [breaks]
  *
  * Runs until FILE.stop exists.  The character device is PMOF_INSTANCE's; BLOCKDEV
  * is another connection's block device.  No request may fail, but for
  *   atomics: EIO, and then they have happened or not;
+ *   puts with NOREPLAY: the same; with breaks at least one of them;
  *   restart: the server restarts: PERSIST and fsync, EIO, and then it is all put anew;
  *   errors: any, with one of the errors of a lost connection, and then it is repeated.
  * Each thread has records of its own: {n, n, n, ...}; at the end each holds the last
@@ -21,7 +22,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "vm.h"
+#include "ring.h"
 
 #define SLOTS		16
 #define LEN		12288
@@ -45,7 +46,7 @@ struct worker {
 };
 
 static int fd, block_fd;
-static bool restart, errors;
+static bool restart, errors, breaks;
 static char stop_path[256];
 static sigjmp_buf bus_place;
 
@@ -75,6 +76,19 @@ static int put_small(struct worker *w, int slot)
 
 	for (at = 0; at < LEN && !rc; at += 1024)
 		rc = vm_put(fd, place(w, slot) + at, w->rec, 1024, PMOF_F_PERSIST);
+	return rc;
+}
+
+/* Nobody else tries it again. */
+static int put_noreplay(struct worker *w, int slot)
+{
+	int rc;
+
+	while ((rc = vm_put(fd, place(w, slot), w->rec, LEN,
+			    PMOF_F_PERSIST | PMOF_F_NOREPLAY)) == -EIO) {
+		w->errors++;
+		usleep(10000);
+	}
 	return rc;
 }
 
@@ -145,6 +159,32 @@ static int aio(struct worker *w, int slot)
 	return rc;
 }
 
+/* Half of them from a registered buffer. */
+static int ring_commands(struct worker *w, int slot)
+{
+	static __thread struct io_uring ring;
+	size_t part = LEN / AIO_DEPTH;
+	int i, one, rc = 0;
+
+	if (!ring.ring_fd && (ring_init_cmd(&ring, 0) ||
+			      io_uring_register_buffers(&ring, &(struct iovec) { w->rec, LEN }, 1)))
+		abort();
+	for (i = 0; i < AIO_DEPTH; i++) {
+		struct pmof_op op = ring_make_op(PMOF_OP_PUT, PMOF_F_PERSIST,
+						 place(w, slot) + i * part, part,
+						 (char *)w->rec + i * part);
+
+		ring_cmd(&ring, fd, &op, 0)->rw_flags = i & 1 ? IORING_URING_CMD_FIXED : 0;
+	}
+	if (io_uring_submit(&ring) != AIO_DEPTH)
+		abort();
+	for (i = 0; i < AIO_DEPTH; i++) {
+		one = ring_wait(&ring, NULL, NULL);
+		rc = rc ? rc : one;
+	}
+	return rc;
+}
+
 static int map_and_msync(struct worker *w, int slot)
 {
 	/* A page that cannot be read: the server has gone for too long. */
@@ -183,6 +223,8 @@ static struct worker workers[] = {
 	{ .name = "puts and persists", .once = put_and_persist },
 	{ .name = "submits", .once = submit },
 	{ .name = "commits", .once = commit },
+	{ .name = "puts with NOREPLAY", .once = put_noreplay },
+	{ .name = "commands of io_uring", .once = ring_commands },
 	{ .name = "aio", .once = aio },
 	{ .name = "msyncs", .once = map_and_msync },
 	{ .name = "block writes", .once = block },
@@ -256,6 +298,8 @@ static int finish(struct worker *w)
 	    (sum < w->sum_low || sum > w->sum_high))
 		snprintf(w->problem, sizeof(w->problem), "%" PRIu64 " of %" PRIu64 " to %" PRIu64,
 			 sum, w->sum_low, w->sum_high);
+	if (breaks && w->once == put_noreplay && !w->errors)
+		snprintf(w->problem, sizeof(w->problem), "none has failed");
 	printf("%s: %" PRIu64 " done, %" PRIu64 " errors, the longest took %" PRIu64 " ms%s%s\n",
 	       w->name, w->done, w->errors, w->longest_ms, *w->problem ? ": " : "", w->problem);
 	return *w->problem || !w->done;
@@ -294,6 +338,7 @@ int main(int argc, char **argv)
 	for (i = 3; i < argc; i++) {
 		restart |= !strcmp(argv[i], "restart");
 		errors |= !strcmp(argv[i], "errors");
+		breaks |= !strcmp(argv[i], "breaks");
 	}
 	snprintf(stop_path, sizeof(stop_path), "%s.stop", argv[1]);
 	snprintf(started, sizeof(started), "%s.started", argv[1]);

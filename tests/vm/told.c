@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A server restarts, and puts that were not made durable may be gone: each file that is open hears
+ * of that, once.
+ *
+ *   told FILE MEBIBYTES
+ *
+ * Puts, makes FILE.started, waits for FILE.stop: then the server has restarted, and the device is
+ * live again.
+ */
+#include "vm.h"
+
+#define LEN	65536
+
+static int bad;
+
+static void expect(const char *what, int is, int want)
+{
+	printf("%s: %s\n", what, is ? strerror(-is) : "done");
+	bad |= is != want;
+}
+
+static int sync_file(int fd)
+{
+	return fsync(fd) ? -errno : 0;
+}
+
+int main(int argc, char **argv)
+{
+	int puts_it = vm_open(vm_instance(), O_RDWR), other = vm_open(vm_instance(), O_RDONLY);
+	char started[256], stop[256];
+	uint64_t offset;
+	int later;
+
+	if (argc != 3 || puts_it < 0 || other < 0)
+		return 2;
+	snprintf(started, sizeof(started), "%s.started", argv[1]);
+	snprintf(stop, sizeof(stop), "%s.stop", argv[1]);
+	offset = strtoull(argv[2], NULL, 0) * MiB;
+	expect("put", vm_put(puts_it, offset, vm_pages(LEN), LEN, 0), 0);
+	close(open(started, O_WRONLY | O_CREAT, 0600));
+	while (access(stop, F_OK))
+		usleep(50000);
+	later = vm_open(vm_instance(), O_RDWR);
+	/* Of any range: it is the file that hears. */
+	expect("PERSIST", vm_persist(puts_it, 0, 4096), -EIO);
+	expect("a second PERSIST", vm_persist(puts_it, offset, LEN), 0);
+	expect("fsync of another file", sync_file(other), -EIO);
+	expect("a second fsync", sync_file(other), 0);
+	expect("PERSIST of a file opened since", vm_persist(later, 0, 4096), 0);
+	return bad;
+}
