@@ -6,7 +6,8 @@
  *   recover FILE BLOCKDEV [restart] [errors] [breaks]
  *
  * Runs until FILE.stop exists.  The character device is PMOF_INSTANCE's; BLOCKDEV
- * is another connection's block device.  No request may fail, but for
+ * is another connection's block device.  The mapping is of that connection, too: where
+ * pages are cached nothing is asynchronous.  No request may fail, but for
  *   atomics: EIO, and then they have happened or not;
  *   puts with NOREPLAY: the same; with breaks at least one of them;
  *   restart: the server restarts: PERSIST and fsync, EIO, and then it is all put anew;
@@ -45,7 +46,7 @@ struct worker {
 	uint64_t sum_low, sum_high;
 };
 
-static int fd, block_fd;
+static int fd, block_fd, map_fd;
 static bool restart, errors, breaks;
 static char stop_path[256];
 static sigjmp_buf bus_place;
@@ -312,7 +313,7 @@ static void prepare(struct worker *w, uint64_t offset)
 	w->offset = offset;
 	w->rec = vm_pages(16384);
 	if (w->once == map_and_msync) {
-		w->map = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+		w->map = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, offset);
 		if (w->map == MAP_FAILED)
 			abort();
 	}
@@ -345,7 +346,8 @@ int main(int argc, char **argv)
 	signal(SIGBUS, on_bus);
 	fd = vm_open(vm_instance(), O_RDWR);
 	block_fd = open(argv[2], O_RDWR | O_DIRECT | O_CLOEXEC);
-	if (fd < 0 || block_fd < 0)
+	map_fd = vm_open(atoi(argv[2] + strlen("/dev/pmof")), O_RDWR);
+	if (fd < 0 || block_fd < 0 || map_fd < 0)
 		return 2;
 	for (i = 0; i < (int)NR; i++)
 		prepare(&workers[i], BASE + i * AREA);
