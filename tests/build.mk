@@ -65,12 +65,13 @@ $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c 
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 
 # So does who tries everybody's rights, and has to prove who he is.
-$(TEST_BUILD)/vm/rights: VM_SRC := kmod/common/wire.c kmod/common/wire_object.c \
+RIGHTS_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,rights rights_login rights_end)
+$(RIGHTS_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
 	kmod/common/range.c kmod/common/auth.c tests/hmac.c
-$(TEST_BUILD)/vm/rights: VM_LIBS := -lrdmacm -libverbs
-$(TEST_BUILD)/vm/rights: TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
-$(TEST_BUILD)/vm/rights: tests/vm/wireclient.h tests/vm/keyed.h tests/vm/order.h kmod/common/wire.c \
-	kmod/common/wire.h kmod/common/auth.c kmod/common/auth.h tests/hmac.c
+$(RIGHTS_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
+$(RIGHTS_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
+$(RIGHTS_PROGRAMS): tests/vm/rights.h tests/vm/wireclient.h tests/vm/keyed.h tests/vm/order.h \
+	kmod/common/wire.c kmod/common/wire.h kmod/common/auth.c kmod/common/auth.h tests/hmac.c
 
 $(addprefix $(TEST_BUILD)/vm/,bad mmap mmap_life): tests/vm/mapping.h
 

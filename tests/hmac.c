@@ -2,7 +2,7 @@
 /*
  * HMAC-SHA-256 (FIPS 180-4, RFC 2104) for what speaks the wire protocol in user
  * space: pmof_hmac() and pmof_mac_equal() of kmod/common/auth.h.  tests/unit
- * checks it against RFC 4231; the kernel's meets it in tests/vm/rights.c.
+ * checks it against RFC 4231; the kernel's meets it in tests/vm/rights*.c.
  */
 #include "../kmod/common/auth.h"
 

@@ -58,8 +58,7 @@ static void catch_signals(void)
 
 static const struct reason auto_reasons[] = {
 	{ ENOENT, "this kernel module has no such attribute", "use the modules of this version" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ ENODEV, "the device was disconnected", "`pmof connect` makes a new one" },
 	{ EINVAL, "the kernel does not take this table", "`dmesg` may say more" },
 	{ 0 }

@@ -424,8 +424,7 @@ static error_t parse_disconnect(int key, char *arg, struct argp_state *state)
 
 static const struct reason disconnect_reasons[] = {
 	{ ENODEV, "no such pmof device", "`pmof list` shows the devices" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 

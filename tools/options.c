@@ -83,6 +83,21 @@ const char *arg_name(struct argp_state *state, const char *what, const char *s, 
 	return s;
 }
 
+error_t one_arg(int key, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_usage(state);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 const struct argp_option json_options[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
 	{ 0 }

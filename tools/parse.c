@@ -232,54 +232,49 @@ bool name_valid(const char *s, size_t max)
 	return true;
 }
 
-/* Copies the next word of a list; returns what comes behind it, NULL at the end. */
-static const char *next_word(const char *s, char *word, size_t size, int *error)
-{
-	const char *comma = strchrnul(s, ',');
-	size_t len = (size_t)(comma - s);
+#define WORD_MAX	32	/* bytes of a word of a list, with its NUL */
 
-	if (!len || len >= size) {
-		*error = -EINVAL;
-		return NULL;
-	}
-	memcpy(word, s, len);
+/* Copies the next word of a list, of which @room more may come, and moves *s behind it. */
+static int next_word(const char **s, unsigned int room, char word[WORD_MAX])
+{
+	const char *comma = strchrnul(*s, ',');
+	size_t len = (size_t)(comma - *s);
+
+	if (!len || len >= WORD_MAX)
+		return -EINVAL;
+	if (!room)
+		return -E2BIG;
+	memcpy(word, *s, len);
 	word[len] = '\0';
-	return *comma ? comma + 1 : NULL;
+	*s = *comma ? comma + 1 : NULL;
+	return 0;
 }
 
 int parse_size_list(const char *s, uint64_t *bytes, unsigned int nr)
 {
+	char word[WORD_MAX];
 	unsigned int n = 0;
-	char word[32];
 	int ret = 0;
 
-	while (s) {
-		s = next_word(s, word, sizeof(word), &ret);
-		if (!ret && n == nr)
-			ret = -E2BIG;
+	while (s && !ret) {
+		ret = next_word(&s, nr - n, word);
 		if (!ret)
 			ret = parse_size(word, &bytes[n++]);
-		if (ret)
-			return ret;
 	}
-	return (int)n;
+	return ret ? ret : (int)n;
 }
 
 int parse_uint_list(const char *s, unsigned int min, unsigned int max, unsigned int *value,
 		    unsigned int nr)
 {
+	char word[WORD_MAX];
 	unsigned int n = 0;
-	char word[32];
 	int ret = 0;
 
-	while (s) {
-		s = next_word(s, word, sizeof(word), &ret);
-		if (!ret && n == nr)
-			ret = -E2BIG;
+	while (s && !ret) {
+		ret = next_word(&s, nr - n, word);
 		if (!ret)
 			ret = parse_uint(word, min, max, &value[n++]);
-		if (ret)
-			return ret;
 	}
-	return (int)n;
+	return ret ? ret : (int)n;
 }

@@ -39,11 +39,15 @@ static void print_commands(FILE *to, const char *parent, const struct command *t
 		      "0x.\nExit status: 0 done, 1 failed, 2 usage.\n", to);
 }
 
-static const struct command *find_command(const struct command *table, const char *name)
+/* NULL: there is none, which has been told. */
+static const struct command *find_command(const char *parent, const struct command *table,
+					  const char *name)
 {
 	for (; table->name; table++)
 		if (!strcmp(table->name, name))
 			return table;
+	complain("there is no command '%s'", name);
+	hint("`%s help` lists the commands", parent);
 	return NULL;
 }
 
@@ -68,13 +72,8 @@ static int help(const char *parent, const struct command *table, int argc, char 
 		print_commands(stdout, parent, table);
 		return EXIT_OK;
 	}
-	c = find_command(table, argv[1]);
-	if (!c) {
-		complain("there is no command '%s'", argv[1]);
-		hint("`%s help` lists the commands", parent);
-		return EXIT_USAGE;
-	}
-	return call(parent, c, 2, args);
+	c = find_command(parent, table, argv[1]);
+	return c ? call(parent, c, 2, args) : EXIT_USAGE;
 }
 
 /**
@@ -100,13 +99,8 @@ int run_command(const char *parent, const struct command *table, int argc, char 
 		puts("pmof " PMOF_VERSION);
 		return EXIT_OK;
 	}
-	c = find_command(table, argv[1]);
-	if (!c) {
-		complain("there is no command '%s'", argv[1]);
-		hint("`%s help` lists the commands", parent);
-		return EXIT_USAGE;
-	}
-	return call(parent, c, argc - 1, argv + 1);
+	c = find_command(parent, table, argv[1]);
+	return c ? call(parent, c, argc - 1, argv + 1) : EXIT_USAGE;
 }
 
 int main(int argc, char **argv)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "server.h"
 
@@ -66,8 +65,7 @@ int server_link(const char *name, unsigned int id)
 		klog_hint(log);
 		return ret;
 	}
-	if (log >= 0)
-		close(log);
+	klog_close(log);
 	return ret;
 }
 
@@ -100,8 +98,7 @@ int server_remove_namespace(const char *name)
 
 static const struct reason unexport_reasons[] = {
 	{ ENOENT, "no such namespace", "`pmof server list` shows what is exported" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 
@@ -109,18 +106,9 @@ static error_t parse_unexport(int key, char *arg, struct argp_state *state)
 {
 	const char **name = state->input;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
+	if (key == ARGP_KEY_ARG)
 		*name = arg_name(state, "NAME", arg, NAME_MAX_SIZE);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return one_arg(key, state);
 }
 
 int cmd_server_unexport(int argc, char **argv)
@@ -312,8 +300,8 @@ static int enable(const struct export *e)
 		ret = cfg_write("1", "namespaces/%s/enable", e->name);
 	if (ret)
 		explain_enable(e, ret, log);
-	else if (log >= 0)
-		close(log);
+	else
+		klog_close(log);
 	return ret;
 }
 
@@ -324,8 +312,10 @@ static int link_ports(const struct export *e)
 	int i, n, ret = 0, linked = 0;
 
 	n = server_ports(&ports);
-	if (n < 0)
+	if (n < 0) {
+		explain(NULL, n, "cannot list the ports");
 		return n;
+	}
 	for (i = 0; i < n && !ret; i++) {
 		if (e->port && ports[i] != e->port)
 			continue;
@@ -343,8 +333,7 @@ static int link_ports(const struct export *e)
 
 static const struct reason mkdir_reasons[] = {
 	{ EEXIST, "this name is taken", "choose another, or `pmof server unexport NAME`" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* pmof server clear. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "server.h"
@@ -19,19 +20,26 @@ static int clear_ports(void)
 		}
 	}
 	free(ids);
+	if (n < 0)
+		explain(NULL, n, "cannot list the ports");
 	return n < 0 ? n : failed;
 }
 
-static int clear_namespaces(void)
+/* What a list of configfs has: as much of it as can be. */
+static int clear_list(const char *list, const char *what, int (*end)(const char *name))
 {
+	char path[CFG_PATH_MAX];
 	struct cfg_names names;
 	int i, ret, failed;
 
-	failed = cfg_names(&names, CFG_PMOF "/namespaces");
+	snprintf(path, sizeof(path), CFG_PMOF "/%s", list);
+	failed = cfg_names(&names, path);
+	if (failed)
+		explain(NULL, failed, "cannot list the %s", list);
 	for (i = 0; i < names.nr; i++) {
-		ret = server_remove_namespace(names.name[i]);
+		ret = end(names.name[i]);
 		if (ret) {
-			explain(NULL, ret, "cannot unexport '%s'", names.name[i]);
+			explain(NULL, ret, "cannot remove %s '%s'", what, names.name[i]);
 			failed = ret;
 		}
 	}
@@ -39,22 +47,9 @@ static int clear_namespaces(void)
 	return failed;
 }
 
-/* Nothing links to them any more. */
-static int clear_clients(void)
+static int remove_client(const char *id)
 {
-	struct cfg_names names;
-	int i, ret, failed;
-
-	failed = cfg_names(&names, CFG_PMOF "/clients");
-	for (i = 0; i < names.nr; i++) {
-		ret = cfg_rmdir("clients/%s", names.name[i]);
-		if (ret) {
-			explain(NULL, ret, "cannot remove client '%s'", names.name[i]);
-			failed = ret;
-		}
-	}
-	cfg_names_free(&names);
-	return failed;
+	return cfg_rmdir("clients/%s", id);
 }
 
 static error_t parse_nothing(int key, char *arg, struct argp_state *state)
@@ -77,8 +72,9 @@ int cmd_server_clear(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	ret = clear_ports();
 	if (!ret)
-		ret = clear_namespaces();
+		ret = clear_list("namespaces", "namespace", server_remove_namespace);
+	/* Nothing links to them any more. */
 	if (!ret)
-		ret = clear_clients();
+		ret = clear_list("clients", "client", remove_client);
 	return ret ? EXIT_FAILED : EXIT_OK;
 }

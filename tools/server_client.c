@@ -23,8 +23,7 @@ static const struct reason client_reasons[] = {
 	  "add ID` makes a client" },
 	{ EEXIST, "it is allowed already, with this right or the other",
 	  "`pmof server disallow NAME ID` first" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 
@@ -75,19 +74,14 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 		c->limit[key - OPT_SESSIONS] = arg_size(state, "a limit", arg);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
 		c->id = arg_name(state, "ID", arg, ID_MAX_SIZE);
-		return 0;
+		break;
 	case ARGP_KEY_END:
-		if (!c->id)
-			argp_usage(state);
 		if (c->key_file && c->new_key_file)
 			argp_error(state, "give either --key or --generate");
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	return one_arg(key, state);
 }
 
 static int set_key(const struct client *c)
@@ -299,18 +293,9 @@ static error_t parse_remove(int key, char *arg, struct argp_state *state)
 {
 	const char **id = state->input;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
+	if (key == ARGP_KEY_ARG)
 		*id = arg_name(state, "ID", arg, ID_MAX_SIZE);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return one_arg(key, state);
 }
 
 int cmd_server_client_remove(int argc, char **argv)

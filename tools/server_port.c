@@ -91,27 +91,18 @@ static error_t parse_unlisten(int key, char *arg, struct argp_state *state)
 {
 	struct unlisten *u = state->input;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
+	if (key == ARGP_KEY_ARG) {
 		if (strspn(arg, "0123456789") == strlen(arg))
 			u->id = arg_uint(state, "ID", arg, 1, PORT_MAX);
 		else
 			u->addr = arg_addr(state, arg);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	return one_arg(key, state);
 }
 
 static const struct reason unlisten_reasons[] = {
 	{ ENOENT, "there is no such port", "`pmof server list` shows the ports" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 
@@ -177,16 +168,10 @@ static error_t parse_listen(int key, char *arg, struct argp_state *state)
 		l->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
 		l->addr = arg_addr(state, arg);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+		break;
 	}
+	return one_arg(key, state);
 }
 
 static const struct reason listen_reasons[] = {
@@ -199,8 +184,7 @@ static const struct reason listen_reasons[] = {
 	{ EINVAL, "the kernel does not take this address", NULL },
 	{ EEXIST, "a port listens there already", "`pmof server list` shows the ports" },
 	{ ENOSPC, "all port IDs are taken", "`pmof server unlisten` frees one" },
-	{ EACCES, "no permission", "run this as root" },
-	{ EPERM, "no permission", "run this as root" },
+	REASONS_NOT_ROOT,
 	{ 0 }
 };
 
@@ -224,6 +208,8 @@ static int link_namespaces(const struct listen *l, unsigned int id)
 	if (ret || l->nr)
 		return ret;
 	ret = cfg_names(&names, CFG_PMOF "/namespaces");
+	if (ret)
+		explain(NULL, ret, "cannot list the namespaces");
 	for (j = 0; j < names.nr && !ret; j++)
 		ret = server_link(names.name[j], id);
 	cfg_names_free(&names);

@@ -41,6 +41,8 @@ static int put_links(struct json_object *o, const char *key, const char *dir)
 
 	snprintf(path, sizeof(path), CFG_PMOF "/%s/%s", dir, key);
 	ret = cfg_names(&names, path);
+	if (ret)
+		explain(NULL, ret, "cannot read %s", path);
 	for (i = 0; i < names.nr; i++)
 		push_object(list, json_object_new_string(names.name[i]));
 	cfg_names_free(&names);
@@ -103,6 +105,8 @@ static int save_kind(struct json_object *root, const struct config_kind *kind)
 	put_object(root, kind->list, list);
 	snprintf(path, sizeof(path), CFG_PMOF "/%s", kind->list);
 	ret = cfg_names(&names, path);
+	if (ret)
+		explain(NULL, ret, "cannot read %s", path);
 	for (i = 0; i < names.nr && !ret; i++) {
 		o = new_object();
 		push_object(list, o);

@@ -188,16 +188,10 @@ static error_t parse_show(int key, char *arg, struct argp_state *state)
 		s->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
 		s->device = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+		break;
 	}
+	return one_arg(key, state);
 }
 
 static const struct column info_fields[] = {

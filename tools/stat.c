@@ -35,20 +35,14 @@ static error_t parse_show(int key, char *arg, struct argp_state *state)
 		s->count = arg_uint(state, "--count", arg, 1, 1000000000);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_usage(state);
 		s->device = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
+		break;
 	case ARGP_KEY_END:
 		if (s->count && !s->interval)
 			argp_error(state, "--count needs --interval");
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	return one_arg(key, state);
 }
 
 static void print_side(struct json_object *o, const char *side)

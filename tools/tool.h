@@ -4,6 +4,7 @@
 #define PMOF_TOOLS_TOOL_H
 
 #include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,6 +70,11 @@ struct reason {
 	const char *remedy;
 };
 
+/* Where it can only be that one is not root. */
+#define REASONS_NOT_ROOT						\
+	{ EACCES, "no permission", "run this as root" },		\
+	{ EPERM, "no permission", "run this as root" }
+
 /* "pmof: ..." and a newline on standard error. */
 PRINTF(1, 2) void complain(const char *fmt, ...);
 
@@ -104,6 +110,12 @@ unsigned int arg_uint(struct argp_state *state, const char *what, const char *s,
 uint64_t arg_seconds(struct argp_state *state, const char *what, const char *s);
 struct addr arg_addr(struct argp_state *state, const char *s);
 const char *arg_name(struct argp_state *state, const char *what, const char *s, size_t max);
+
+/*
+ * The end of a parser of commands with just one argument, which the parser has taken:
+ * more or fewer are a usage error.
+ */
+error_t one_arg(int key, struct argp_state *state);
 
 /* The option --json alone, and a parser of it and no argument; its input is a bool. */
 extern const struct argp_option json_options[];

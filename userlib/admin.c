@@ -125,23 +125,29 @@ static int ask(int fd, const struct options *o, int *instance)
 	return parse_answer(answer, instance);
 }
 
+static int connect_by(const struct options *o, int *instance)
+{
+	int fd, ret;
+
+	fd = open(PMOF_CONTROL_PATH, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = ask(fd, o, instance);
+	close(fd);
+	return ret;
+}
+
 int pmof_connect(const struct pmof_connect_args *args, int *instance)
 {
 	struct options o = { .len = 0 };
-	int fd, ret;
+	int ret;
 
 	if (args->size < sizeof(*args))
 		return -EINVAL;
 	build_options(&o, args);
-	if (o.error)
-		return o.error;
-	fd = open(PMOF_CONTROL_PATH, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ret = ask(fd, &o, instance);
+	ret = o.error ? o.error : connect_by(&o, instance);
 	/* There may be a key in it. */
 	explicit_bzero(&o, sizeof(o));
-	close(fd);
 	return ret;
 }
 
@@ -157,16 +163,13 @@ static void wait_gone(const char *path)
 
 int pmof_disconnect(int instance)
 {
+	int ret = pmof_write_attr(instance, "disconnect", "1");
 	char path[PMOF_PATH_MAX];
-	int fd, ret;
 
+	/* It may be going: the attribute first. */
+	if (ret)
+		return ret == -ENOENT ? -ENODEV : ret;
 	snprintf(path, sizeof(path), PMOF_SYSFS_CLASS "/pmof%d/disconnect", instance);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ENODEV : -errno;
-	ret = write(fd, "1", 1) == 1 ? 0 : -errno;
-	close(fd);
-	if (!ret)
-		wait_gone(path);
-	return ret;
+	wait_gone(path);
+	return 0;
 }

@@ -277,7 +277,7 @@ int pmof_bad_move(struct pmof_req *req)
 static int get_word(struct pmof_req *req, u64 offset, u64 *word)
 {
 	struct pmof_req sub = { .opcode = PMOF_OP_GET, .offset = offset, .length = sizeof(__le64) };
-	__le64 value;
+	__le64 value = 0;
 	struct kvec vec = { &value, sizeof(value) };
 	int rc;
 

@@ -129,7 +129,8 @@ static void bad_work_fn(struct work_struct *work)
 	struct bio_vec vec;
 	int rc;
 
-	rc = pmof_conn_check(q->conn);
+	/* As it fails that goes by RDMA. */
+	rc = pmof_conn_check(q->conn) ? -PMOF_LOST : 0;
 	rq_for_each_bvec(vec, rq, iter) {
 		if (!rc)
 			rc = pmof_bad_vec(q->conn, write ? PMOF_OP_PUT : PMOF_OP_GET, range.offset,

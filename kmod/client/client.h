@@ -246,8 +246,8 @@ struct pmof_conn {
 	struct pmof_auto_table __rcu *auto_table;
 	struct pmof_blk *blk;		/* the block device, or NULL */
 	int poll_us;			/* how long a waiter spins; PMOF_POLL_AUTO */
-	u32 copy_max;			/* bytes; up to this a put or get is copied */
-	int trains;			/* under way on a queue, at most; see train.c */
+	u16 copy_max;			/* bytes; up to this a put or get is copied */
+	u16 trains;			/* under way on a queue, at most; see train.c */
 	struct pmof_stats __percpu *stats;
 };
 

@@ -90,8 +90,10 @@ void pmof_message_rx(struct pmof_rx *rx, u32 len)
 	status = reply_get(slot, h, len);
 	trace_pmof_reply(q->conn->instance, q->id, slot->tag, status);
 	/* Posted before the slot is free again: a slot in use always has a receive. */
-	if (status == PMOF_SC_INVALID || pmof_rx_post(rx))
+	if (status == PMOF_SC_INVALID)
 		pmof_conn_lost(q->conn, "an answer is not valid");
+	else if (pmof_rx_post(rx))
+		pmof_conn_lost(q->conn, PMOF_NO_POST);
 	rc = reply_errno(slot, status);
 	if (rc && !slot->status)
 		slot->status = rc;

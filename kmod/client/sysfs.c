@@ -113,53 +113,84 @@ static ssize_t poll_us_store(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RW(poll_us);
 
-/* A number of "conn" that can be set, in decimal. */
-#define CONN_NUMBER(_name, _field, _min, _max)					\
-static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
-			    char *buf)						\
-{										\
-	return sysfs_emit(buf, "%u\n", READ_ONCE(to_conn(dev)->_field));	\
-}										\
-static ssize_t _name##_store(struct device *dev, struct device_attribute *attr,	\
-			     const char *buf, size_t count)			\
-{										\
-	u16 n;									\
-										\
-	if (!pmof_number_parse(buf, _min, _max, &n))				\
-		return -EINVAL;							\
-	WRITE_ONCE(to_conn(dev)->_field, n);					\
-	return count;								\
-}										\
-static DEVICE_ATTR_RW(_name)
+/* Numbers that can be set, in decimal: one attribute each, which knows its place. */
+struct number_attr {
+	struct device_attribute attr;
+	size_t offset;			/* in struct pmof_conn; of a u16 */
+	u16 min;
+	u16 max;
+};
+
+static u16 *number_of(struct device *dev, const struct number_attr *a)
+{
+	return (void *)to_conn(dev) + a->offset;
+}
+
+static ssize_t number_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u16 *number = number_of(dev, container_of(attr, struct number_attr, attr));
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(*number));
+}
+
+static ssize_t number_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	const struct number_attr *a = container_of(attr, struct number_attr, attr);
+	u16 n;
+
+	if (!pmof_number_parse(buf, a->min, a->max, &n))
+		return -EINVAL;
+	WRITE_ONCE(*number_of(dev, a), n);
+	return count;
+}
+
+#define NUMBER(_name, _field, _min, _max)					\
+	static struct number_attr number_##_name = {				\
+		.attr = __ATTR(_name, 0644, number_show, number_store),		\
+		.offset = offsetof(struct pmof_conn, _field),			\
+		.min = (_min), .max = (_max) }
 
 /* Up to how many bytes a put or get is copied; above that its pages are pinned. */
-CONN_NUMBER(copy_max, copy_max, 0, PMOF_BOUNCE_SIZE);
+NUMBER(copy_max, copy_max, 0, PMOF_BOUNCE_SIZE);
 /* While so many are under way on a queue, durable puts wait to share the next one. */
-CONN_NUMBER(trains, trains, 1, PMOF_MAX_DEPTH);
-CONN_NUMBER(reconnect_delay, opt.reconnect_delay, 1, PMOF_RECONNECT_DELAY_MAX);
+NUMBER(trains, trains, 1, PMOF_MAX_DEPTH);
+NUMBER(reconnect_delay, opt.reconnect_delay, 1, PMOF_RECONNECT_DELAY_MAX);
 
-/* A time limit of recovery, in seconds, which holds for one under way, too. */
-#define CONN_TIME_LIMIT(_name)							\
-static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
-			    char *buf)						\
-{										\
-	return sysfs_emit(buf, "%d\n", READ_ONCE(to_conn(dev)->opt._name));	\
-}										\
-static ssize_t _name##_store(struct device *dev, struct device_attribute *attr,	\
-			     const char *buf, size_t count)			\
-{										\
-	struct pmof_conn *conn = to_conn(dev);					\
-	s32 seconds;								\
-										\
-	if (!pmof_timeout_parse(buf, &seconds))					\
-		return -EINVAL;							\
-	pmof_conn_time_limit(conn, &conn->opt._name, seconds);			\
-	return count;								\
-}										\
-static DEVICE_ATTR_RW(_name)
+/* Time limits of recovery, in seconds; -1: none. */
+struct limit_attr {
+	struct device_attribute attr;
+	size_t offset;			/* in struct pmof_conn; of an s32 */
+};
 
-CONN_TIME_LIMIT(fail_io_timeout);
-CONN_TIME_LIMIT(device_loss_timeout);
+static s32 *limit_of(struct device *dev, struct device_attribute *attr)
+{
+	return (void *)to_conn(dev) + container_of(attr, struct limit_attr, attr)->offset;
+}
+
+static ssize_t limit_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(*limit_of(dev, attr)));
+}
+
+static ssize_t limit_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	s32 seconds;
+
+	if (!pmof_timeout_parse(buf, &seconds))
+		return -EINVAL;
+	pmof_conn_time_limit(to_conn(dev), limit_of(dev, attr), seconds);
+	return count;
+}
+
+#define TIME_LIMIT(_name, _field)						\
+	static struct limit_attr limit_##_name = {				\
+		.attr = __ATTR(_name, 0644, limit_show, limit_store),		\
+		.offset = offsetof(struct pmof_conn, _field) }
+
+TIME_LIMIT(fail_io_timeout, opt.fail_io_timeout);
+TIME_LIMIT(device_loss_timeout, opt.device_loss_timeout);
 
 static ssize_t disconnect_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
@@ -195,13 +226,13 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_client_id.attr,
 	&dev_attr_bad_sectors.attr,
 	&dev_attr_poll_us.attr,
-	&dev_attr_copy_max.attr,
+	&number_copy_max.attr.attr,
 	&dev_attr_keep_alive_tmo.attr,
-	&dev_attr_reconnect_delay.attr,
-	&dev_attr_fail_io_timeout.attr,
-	&dev_attr_device_loss_timeout.attr,
+	&number_reconnect_delay.attr.attr,
+	&limit_fail_io_timeout.attr.attr,
+	&limit_device_loss_timeout.attr.attr,
 	&dev_attr_reconnects.attr,
-	&dev_attr_trains.attr,
+	&number_trains.attr.attr,
 	&dev_attr_disconnect.attr,
 	NULL
 };

@@ -99,29 +99,15 @@ int pmof_auth_queue(const u8 session_key[PMOF_SESSION_KEY_LEN], const struct pmo
 }
 EXPORT_SYMBOL_GPL(pmof_auth_queue);
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 int pmof_key_parse(const char *text, size_t len, struct pmof_key *key)
 {
-	size_t i;
-
 	memset(key, 0, sizeof(*key));
 	if (len % 2 || len < 2 * PMOF_KEY_MIN || len > 2 * PMOF_KEY_MAX)
 		return -EINVAL;
-	for (i = 0; i < len; i++)
-		if (digit(text[i]) < 0)
-			return -EINVAL;
-	for (i = 0; i < len / 2; i++)
-		key->data[i] = digit(text[2 * i]) << 4 | digit(text[2 * i + 1]);
+	if (hex2bin(key->data, text, len / 2)) {
+		memset(key, 0, sizeof(*key));
+		return -EINVAL;
+	}
 	key->len = len / 2;
 	return 0;
 }

@@ -253,6 +253,7 @@ static_assert(sizeof(struct pmof_wire_pieces_reply) == 32, "wire layout");
 #define PMOF_PIECES_PER_REPLY						\
 	((PMOF_ADMIN_MSG_SIZE - sizeof(struct pmof_wire_pieces_reply)) /	\
 	 sizeof(struct pmof_wire_piece))
+
 /* Why the server speaks unasked.  Behind each of them it ends the queues. */
 enum pmof_announce {
 	PMOF_ANNOUNCE_NAMESPACE_GONE	= 1,	/* disabled, or no longer on this port */

@@ -19,8 +19,8 @@ struct batch {
 
 static_assert(PMOF_SRV_REG_BATCH <= PMOF_PIECES_PER_REPLY);
 
-/* Adds the piece at @offset, which may be there already.  Returns its length or an errno. */
-static s64 add_piece(struct pmof_srv_queue *q, struct batch *b, u64 offset, u64 length,
+/* Adds the piece at @offset, which may be there already.  Returns 0 or an errno. */
+static int add_piece(struct pmof_srv_queue *q, struct batch *b, u64 offset, u64 length,
 		     u32 page_size)
 {
 	struct pmof_session *s = q->session;
@@ -42,29 +42,57 @@ static s64 add_piece(struct pmof_srv_queue *q, struct batch *b, u64 offset, u64 
 		b->tail = &(*b->tail)->next;
 	}
 	b->piece[b->nr] = (struct pmof_piece) { .offset = offset };
-	pmof_segment_describe(seg, &b->piece[b->nr]);
-	return b->piece[b->nr++].length;
+	pmof_segment_describe(seg, &b->piece[b->nr++]);
+	return 0;
 }
 
-/* Fills the batch from *at on, and moves that on.  Returns 0 or an errno. */
-static int fill_batch(struct pmof_srv_queue *q, struct batch *b, u64 *at, u64 end)
+/*
+ * The next piece from *@at on, which moves to where it begins: its length, or 0.  One
+ * that is there stays what it is, also where the page beside it is good again.
+ */
+static u64 next_piece(struct pmof_session *s, u64 *at, u64 end, u32 *page_size)
+{
+	u64 good = pmof_pages_good(&s->ns->bad.pages, at, end);
+	struct pmof_segment *seg;
+	struct pmof_piece piece;
+	unsigned long index;
+
+	if (!good)
+		return 0;
+	index = *at / PMOF_BAD_PAGE;
+	seg = xa_find(&s->pieces, &index, (*at + good - 1) / PMOF_BAD_PAGE, XA_PRESENT);
+	if (seg && index == *at / PMOF_BAD_PAGE) {
+		pmof_segment_describe(seg, &piece);
+		return piece.length;
+	}
+	if (seg)
+		good = (u64)index * PMOF_BAD_PAGE - *at;
+	return pmof_piece_cut(*at, good, s->page_size, page_size);
+}
+
+/*
+ * Fills the batch with the pieces that end behind @from; *at, where the segment
+ * begins, moves on.  They are cut from there on, and no page is in two of them: a
+ * client that names other places gets no more MRs for that.  Returns 0 or an errno.
+ */
+static int fill_batch(struct pmof_srv_queue *q, struct batch *b, u64 from, u64 *at, u64 end)
 {
 	struct pmof_session *s = q->session;
-	const struct pmof_pages *bad = &s->ns->bad.pages;
-	u64 good, length;
-	u32 page_size;
-	s64 n;
+	u32 page_size = PMOF_BAD_PAGE;
+	u64 length;
+	int rc;
 
 	lockdep_assert_held(&s->ns->bad.lock);
 	while (b->nr < PMOF_SRV_REG_BATCH) {
-		good = pmof_pages_good(bad, at, end);
-		if (!good)
+		length = next_piece(s, at, end, &page_size);
+		if (!length)
 			break;
-		length = pmof_piece_cut(*at, good, s->page_size, &page_size);
-		n = add_piece(q, b, *at, length, page_size);
-		if (n < 0)
-			return n;
-		*at += n;
+		if (*at + length > from) {
+			rc = add_piece(q, b, *at, length, page_size);
+			if (rc)
+				return rc;
+		}
+		*at += length;
 	}
 	return 0;
 }
@@ -78,8 +106,8 @@ int pmof_pieces_get(struct pmof_srv_req *req)
 	struct pmof_srv_queue *q = req->queue;
 	struct pmof_session *s = q->session;
 	u32 i = pmof_layout_index(&s->layout, req->from);
-	u64 end = ((u64)i << s->layout.shift) + pmof_layout_length(&s->layout, i);
-	u64 at = round_down(req->from, PMOF_BAD_PAGE);
+	u64 at = (u64)i << s->layout.shift;
+	u64 end = at + pmof_layout_length(&s->layout, i);
 	struct batch *b = kzalloc(sizeof(*b), GFP_KERNEL);
 	int rc;
 
@@ -87,7 +115,7 @@ int pmof_pieces_get(struct pmof_srv_req *req)
 		return PMOF_SC_NO_MEMORY;
 	b->tail = &b->chain;
 	mutex_lock(&s->ns->bad.lock);
-	rc = fill_batch(q, b, &at, end);
+	rc = fill_batch(q, b, req->from, &at, end);
 	mutex_unlock(&s->ns->bad.lock);
 	/* Those before a failure are good. */
 	if (!rc || b->nr)

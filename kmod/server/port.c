@@ -158,53 +158,76 @@ static int bind_addr(struct rdma_cm_id *cm_id, struct sockaddr_storage *addr)
 	return rc == -ENODEV ? -EADDRNOTAVAIL : rc;
 }
 
-/* Starts to listen.  Returns 0 or a negative errno. */
-int pmof_port_enable(struct pmof_port *port)
+static const char *port_name(const struct pmof_port *port)
 {
-	const char *name = config_item_name(&port->group.cg_item);
-	struct sockaddr_storage addr;
-	struct rdma_cm_id *cm_id;
-	char service[8];
-	int rc;
+	return config_item_name((struct config_item *)&port->group.cg_item);
+}
 
-	lockdep_assert_held(&port->mutex);
+/* What its attributes say.  Returns 0 or -EINVAL. */
+static int get_addr(const struct pmof_port *port, struct sockaddr_storage *addr)
+{
+	char service[8];
+
 	snprintf(service, sizeof(service), "%u", port->service);
-	rc = port->addr[0] ? inet_pton_with_scope(&init_net, AF_UNSPEC, port->addr, service,
-						  &addr) : -EINVAL;
-	if (rc) {
-		pr_err("port %s: write an IPv4 or IPv6 address to addr before enable\n", name);
-		return -EINVAL;
-	}
-	WRITE_ONCE(port->removed, false);
-	cm_id = rdma_create_id(&init_net, listener_event, port, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(cm_id))
-		return PTR_ERR(cm_id);
-	rc = bind_addr(cm_id, &addr);
+	if (port->addr[0] &&
+	    !inet_pton_with_scope(&init_net, AF_UNSPEC, port->addr, service, addr))
+		return 0;
+	pr_err("port %s: write an IPv4 or IPv6 address to addr before enable\n",
+	       port_name(port));
+	return -EINVAL;
+}
+
+/* Returns 0, and then pmof_placement_port_gone() must follow some time; or a negative errno. */
+static int listen_on(struct pmof_port *port, struct rdma_cm_id *cm_id,
+		     struct sockaddr_storage *addr)
+{
+	int rc = bind_addr(cm_id, addr);
+
 	if (!rc) {
 		/* Before the first session may come; it says by itself why not. */
 		rc = pmof_placement_port(port, cm_id->device);
 		if (rc)
-			goto destroy;
+			return rc;
 		rc = rdma_listen(cm_id, PMOF_SRV_BACKLOG);
+		if (rc)
+			pmof_placement_port_gone(port);
 	}
-	if (rc) {
-		pr_err("port %s: cannot listen on %pISpc (%d)%s\n", name, &addr, rc,
+	if (rc)
+		pr_err("port %s: cannot listen on %pISpc (%d)%s\n", port_name(port), addr, rc,
 		       rc == -EADDRNOTAVAIL ? ": no RDMA device has this address; see rdma link" :
 		       rc == -EADDRINUSE ? ": in use" : "");
-		goto gone;
-	}
+	return rc;
+}
+
+/* Starts to listen.  Returns 0 or a negative errno. */
+int pmof_port_enable(struct pmof_port *port)
+{
+	struct sockaddr_storage addr;
+	struct rdma_cm_id *cm_id;
+	int rc;
+
+	lockdep_assert_held(&port->mutex);
+	rc = get_addr(port, &addr);
+	if (rc)
+		return rc;
+	WRITE_ONCE(port->removed, false);
+	cm_id = rdma_create_id(&init_net, listener_event, port, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(cm_id))
+		return PTR_ERR(cm_id);
+	rc = listen_on(port, cm_id, &addr);
+	if (rc)
+		goto destroy;
 	xchg(&port->cm_id, cm_id);
 	/* Its removal may have come before the cm_id was there to be taken. */
 	if (READ_ONCE(port->removed) && cmpxchg(&port->cm_id, cm_id, NULL) == cm_id) {
+		pmof_placement_port_gone(port);
 		rc = -EADDRNOTAVAIL;
-		goto gone;
+		goto destroy;
 	}
 	port->enabled = true;
-	pr_info("port %s: listening on %pISpc\n", name, &addr);
+	pr_info("port %s: listening on %pISpc\n", port_name(port), &addr);
 	return 0;
 
-gone:
-	pmof_placement_port_gone(port);
 destroy:
 	rdma_destroy_id(cm_id);
 	return rc;
@@ -229,5 +252,5 @@ void pmof_port_disable(struct pmof_port *port)
 	pmof_sessions_end(&logged_out, 0);
 	pmof_placement_port_gone(port);
 	port->enabled = false;
-	pr_info("port %s: no longer listening\n", config_item_name(&port->group.cg_item));
+	pr_info("port %s: no longer listening\n", port_name(port));
 }

@@ -263,7 +263,6 @@ static void finish(struct pmof_session *s)
 static void end_work(struct work_struct *work)
 {
 	struct pmof_session *s = container_of(work, struct pmof_session, end_work);
-
 	bool stays = false;
 
 	if (!test_and_set_bit(PMOF_SESSION_STOPPED, &s->flags))

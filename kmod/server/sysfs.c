@@ -74,6 +74,7 @@ static ssize_t exclusive_show(struct device *dev, struct device_attribute *attr,
 	return sysfs_emit(buf, "%d\n", to_session(dev)->exclusive);
 }
 static DEVICE_ATTR_RO(exclusive);
+
 /* Its client may come back to it. */
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

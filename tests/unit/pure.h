@@ -115,4 +115,28 @@ static inline int kstrtos32(const char *s, unsigned int base, s32 *res)
 	return 0;
 }
 
+static inline int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* As the kernel's; it stops at what is no digit. */
+static inline int hex2bin(u8 *to, const char *text, size_t count)
+{
+	for (; count; count--, text += 2) {
+		int high = hex_digit(text[0]), low = hex_digit(text[1]);
+
+		if (high < 0 || low < 0)
+			return -EINVAL;
+		*to++ = high << 4 | low;
+	}
+	return 0;
+}
+
 #endif /* PMOF_PURE_H */

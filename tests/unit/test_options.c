@@ -66,7 +66,6 @@ TEST(time_limits)
 	EXPECT_EQ(-EINVAL, parse_more("device_loss_timeout=1s"));
 }
 
-
 TEST(block_options)
 {
 	ASSERT_EQ(0, parse_more("block=1,block_size=4096,cache=writeback,poll_queues=127"));

@@ -37,18 +37,6 @@ static bool by_task;		/* by fail-nth */
 
 /* --- the machine ---------------------------------------------------------------- */
 
-static int put_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), rc = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		rc = -errno;
-	close(fd);
-	return rc;
-}
-
 static void get_output(const char *command, char *buf, size_t size)
 {
 	FILE *f = popen(command, "r");
@@ -69,12 +57,12 @@ static int shell(const char *command)
 static void choose_means(void)
 {
 	by_task = access(ARM, F_OK);
-	if (by_task && (put_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N") ||
-			put_file("/sys/kernel/debug/failslab/verbose", "0"))) {
+	if (by_task && (vm_write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N") ||
+			vm_write_file("/sys/kernel/debug/failslab/verbose", "0"))) {
 		printf("Bail out! neither pmof_fail.ko nor failslab is there\n");
 		exit(1);
 	}
-	put_file("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+	vm_write_file("/sys/kernel/debug/fail_page_alloc/verbose", "0");
 	printf("# by %s\n", by_task ? "fail-nth: this thread only" : "pmof_fail: any thread");
 }
 
@@ -85,7 +73,7 @@ static void arm(unsigned int nth, unsigned int kinds)
 	snprintf(text, sizeof(text), "%u", nth);
 	if (!by_task)
 		snprintf(text, sizeof(text), "%u %u", nth, kinds);
-	if (put_file(by_task ? FAIL_NTH : ARM, text)) {
+	if (vm_write_file(by_task ? FAIL_NTH : ARM, text)) {
 		printf("Bail out! cannot arm\n");
 		exit(1);
 	}
@@ -164,27 +152,27 @@ static int export_namespace(void)
 
 	if (mkdir(CONFIG "/namespaces/data", 0755))
 		return -errno;
-	rc = put_file(CONFIG "/namespaces/data/device_path", "/dev/pmem0\n");
-	rc = rc ? rc : put_file(CONFIG "/namespaces/data/enable", "1\n");
+	rc = vm_write_file(CONFIG "/namespaces/data/device_path", "/dev/pmem0\n");
+	rc = rc ? rc : vm_write_file(CONFIG "/namespaces/data/enable", "1\n");
 	if (!rc && mkdir(CONFIG "/ports/1", 0755))
 		rc = -errno;
-	rc = rc ? rc : put_file(CONFIG "/ports/1/addr", vm_env("LAB_SERVER_IP", "10.77.0.1"));
+	rc = rc ? rc : vm_write_file(CONFIG "/ports/1/addr", vm_env("LAB_SERVER_IP", "10.77.0.1"));
 	if (!rc && symlink(CONFIG "/namespaces/data", CONFIG "/ports/1/namespaces/data"))
 		rc = -errno;
-	return rc ? rc : put_file(CONFIG "/ports/1/enable", "1\n");
+	return rc ? rc : vm_write_file(CONFIG "/ports/1/enable", "1\n");
 }
 
 /* Takes away what there is of it. */
 static int unexport(void)
 {
 	if (!access(CONFIG "/ports/1", F_OK)) {
-		put_file(CONFIG "/ports/1/enable", "0\n");
+		vm_write_file(CONFIG "/ports/1/enable", "0\n");
 		unlink(CONFIG "/ports/1/namespaces/data");
 		if (rmdir(CONFIG "/ports/1"))
 			return -errno;
 	}
 	if (!access(CONFIG "/namespaces/data", F_OK)) {
-		put_file(CONFIG "/namespaces/data/enable", "0\n");
+		vm_write_file(CONFIG "/namespaces/data/enable", "0\n");
 		if (rmdir(CONFIG "/namespaces/data"))
 			return -errno;
 	}
@@ -235,7 +223,7 @@ static int disconnect_and_unexport(void)
 
 static int disable(void)
 {
-	return put_file(CONFIG "/namespaces/data/enable", "0\n");
+	return vm_write_file(CONFIG "/namespaces/data/enable", "0\n");
 }
 
 /* --- I/O: every call, whatever those before it said ---------------------------------- */

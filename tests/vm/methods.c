@@ -310,21 +310,6 @@ TEST_F(rpc, in_submit)
 
 /* --- auto ------------------------------------------------------------------------- */
 
-static int write_attr(int instance, const char *attr, const char *value)
-{
-	char path[128];
-	int fd, rc = 0;
-
-	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d/%s", instance, attr);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, value, strlen(value)) < 0)
-		rc = -errno;
-	close(fd);
-	return rc;
-}
-
 FIXTURE(auto) {
 	int instance;
 	int fd;
@@ -379,7 +364,7 @@ TEST_F(auto, follows_the_table)
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		ASSERT_EQ(0, write_attr(self->instance, "auto", cases[i].table))
+		ASSERT_EQ(0, vm_set_attr(self->instance, "auto", cases[i].table))
 			TH_LOG("%s", cases[i].table);
 		EXPECT_STREQ(cases[i].at_100, served_by(self->instance, self->fd, self->buf, 100));
 		EXPECT_STREQ(cases[i].at_101, served_by(self->instance, self->fd, self->buf, 101));
@@ -396,7 +381,7 @@ TEST_F(auto, read_where_it_is_offered)
 {
 	if (!(self->info.methods & 1 << PMOF_METHOD_READ))
 		SKIP(return, "read is not offered");
-	ASSERT_EQ(0, write_attr(self->instance, "auto", "rpc:100 read:3000 assist"));
+	ASSERT_EQ(0, vm_set_attr(self->instance, "auto", "rpc:100 read:3000 assist"));
 	EXPECT_STREQ("rpc", served_by(self->instance, self->fd, self->buf, 100));
 	EXPECT_STREQ("read", served_by(self->instance, self->fd, self->buf, 101));
 	EXPECT_STREQ("read", served_by(self->instance, self->fd, self->buf, 3000));
@@ -417,22 +402,22 @@ TEST_F(auto, bad_tables)
 	char before[256], after[256];
 	size_t i;
 
-	ASSERT_EQ(0, write_attr(self->instance, "auto", "rpc:77 assist"));
+	ASSERT_EQ(0, vm_set_attr(self->instance, "auto", "rpc:77 assist"));
 	vm_attr(self->instance, "auto", before, sizeof(before));
 	EXPECT_STREQ("rpc:77 assist", before);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		/* A write of nothing does not reach the driver. */
 		if (*bad[i])
-			EXPECT_EQ(-EINVAL, write_attr(self->instance, "auto", bad[i]))
+			EXPECT_EQ(-EINVAL, vm_set_attr(self->instance, "auto", bad[i]))
 				TH_LOG("'%s'", bad[i]);
 		vm_attr(self->instance, "auto", after, sizeof(after));
 		ASSERT_STREQ(before, after) TH_LOG("'%s'", bad[i]);
 	}
 	/* A method that this connection has not. */
 	if (!(self->info.methods & 1 << PMOF_METHOD_READ))
-		EXPECT_EQ(-EINVAL, write_attr(self->instance, "auto", "read"));
+		EXPECT_EQ(-EINVAL, vm_set_attr(self->instance, "auto", "read"));
 	if (!(self->info.methods & 1 << PMOF_METHOD_FLUSH))
-		EXPECT_EQ(-EINVAL, write_attr(self->instance, "auto", "rpc:100 flush"));
+		EXPECT_EQ(-EINVAL, vm_set_attr(self->instance, "auto", "rpc:100 flush"));
 	EXPECT_STREQ("rpc", served_by(self->instance, self->fd, self->buf, 77));
 	EXPECT_STREQ("assist", served_by(self->instance, self->fd, self->buf, 78));
 }
@@ -447,7 +432,7 @@ TEST_F(auto, default_table)
 	if (!(self->info.methods & 1 << PMOF_METHOD_READ))
 		EXPECT_EQ(NULL, strstr(table, "read"));
 	/* It can be written back as it is. */
-	EXPECT_EQ(0, write_attr(self->instance, "auto", table)) TH_LOG("%s", table);
+	EXPECT_EQ(0, vm_set_attr(self->instance, "auto", table)) TH_LOG("%s", table);
 	EXPECT_STRNE("failed", served_by(self->instance, self->fd, self->buf, 64));
 	TH_LOG("%s", table);
 }

@@ -57,17 +57,6 @@ TEST_F(mmap, a_page_is_fetched_once)
 	GREW(c, GETS, 0);
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY), rc = -1;
-
-	if (fd >= 0) {
-		rc = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
-		close(fd);
-	}
-	return rc;
-}
-
 TEST_F(mmap, clean_pages_can_be_dropped)
 {
 	struct counts c;
@@ -77,7 +66,7 @@ TEST_F(mmap, clean_pages_can_be_dropped)
 	/* While they are mapped they stay. */
 	ASSERT_EQ(0, msync(self->p, AREA, MS_SYNC));
 	munmap(self->p, AREA);
-	ASSERT_EQ(0, write_file("/proc/sys/vm/drop_caches", "1"));
+	ASSERT_EQ(0, vm_write_file("/proc/sys/vm/drop_caches", "1"));
 	self->p = map_shared(self->fd, AT, AREA);
 	ASSERT_NE(MAP_FAILED, self->p);
 	c = take(self->instance);
@@ -198,10 +187,10 @@ TEST_F_TIMEOUT(mmap, more_than_may_be_dirty, 120)
 	size_t bad = 0;
 
 	ASSERT_NE(MAP_FAILED, p);
-	ASSERT_EQ(0, write_file("/proc/sys/vm/dirty_bytes", "8388608"));
+	ASSERT_EQ(0, vm_write_file("/proc/sys/vm/dirty_bytes", "8388608"));
 	for (i = 0; i < len; i += 8)
 		*(uint64_t *)(p + i) = i;
-	ASSERT_EQ(0, write_file("/proc/sys/vm/dirty_ratio", "20"));
+	ASSERT_EQ(0, vm_write_file("/proc/sys/vm/dirty_ratio", "20"));
 	ASSERT_EQ(0, msync(p, len, MS_SYNC));
 	for (i = 0; i < len; i += 8) {
 		if (!(i % MiB))

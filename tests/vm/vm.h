@@ -95,20 +95,26 @@ static inline uint64_t vm_attr_number(int instance, const char *attr)
 	return strtoull(buf, NULL, 10);
 }
 
-/* Writes an attribute of the connection; 0 or -errno. */
-static inline int vm_set_attr(int instance, const char *attr, const char *value)
+/* Writes a file that is there; 0 or -errno. */
+static inline int vm_write_file(const char *path, const char *text)
 {
-	char path[96];
-	int fd, rc = 0;
+	int fd = open(path, O_WRONLY | O_CLOEXEC), rc = 0;
 
-	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d/%s", instance, attr);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, value, strlen(value)) < 0)
+	if (write(fd, text, strlen(text)) < 0)
 		rc = -errno;
 	close(fd);
 	return rc;
+}
+
+/* The same of an attribute of the connection. */
+static inline int vm_set_attr(int instance, const char *attr, const char *value)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d/%s", instance, attr);
+	return vm_write_file(path, value);
 }
 
 /* A counter: "stats/NAME" of the client, "server_stats/NAME" of the server. */
@@ -153,18 +159,11 @@ static inline int vm_connect(const char *more)
 
 static inline int vm_disconnect(int instance)
 {
-	int fd, rc = 0, tries;
-	char path[128];
+	int rc = vm_set_attr(instance, "disconnect", "1\n"), tries;
+	char path[64];
 
-	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d/disconnect", instance);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, "1\n", 2) < 0)
-		rc = -errno;
-	close(fd);
 	/* The directory goes when the write has returned. */
-	path[strlen(path) - strlen("/disconnect")] = '\0';
+	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d", instance);
 	for (tries = 0; !rc && tries < 500 && !access(path, F_OK); tries++)
 		usleep(10000);
 	return rc;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash disable=SC2034,SC2154 # variables of lib.sh, and for it
 #
-# The server's side of tests/vm/rights.c: what it orders done, by these words.
+# The server's side of tests/vm/rights*.c: what they order done, by these words.
 
 NS=$CONFIG/namespaces/data
 

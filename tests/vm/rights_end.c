@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rights: sessions that are exclusive, rights that end at once, and the kernel's client. */
+#include "rights.h"
+
+/* --- exclusive ----------------------------------------------------------------------------- */
+
+TEST_F(rights, exclusive)
+{
+	struct keyed alice, bob, carol;
+
+	ASSERT_EQ(0, k_open(&alice, "alice", ALICE, PMOF_LOGIN_F_EXCLUSIVE));
+	EXPECT_TRUE(alice.s.login.flags & PMOF_LOGIN_R_EXCLUSIVE);
+	EXPECT_EQ(PMOF_SC_EXCLUSIVE, k_login(&bob, "bob", BOB, 0));
+	k_close(&bob);
+	EXPECT_EQ(PMOF_SC_EXCLUSIVE, k_login(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE));
+	k_close(&bob);
+	/* Readers are nobody's rivals, whether they may not write or will not. */
+	EXPECT_EQ(0, k_open(&carol, "carol", CAROL, 0));
+	EXPECT_EQ(0, k_login(&bob, "bob", BOB, PMOF_LOGIN_F_READ_ONLY));
+	k_close(&bob);
+	EXPECT_EQ(0, persist(&alice.s.io));
+	/* Who takes it over says so. */
+	EXPECT_EQ(0, k_open(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
+	EXPECT_TRUE(wc_ends(&alice.s.io, 5000));
+	EXPECT_EQ(0, persist(&bob.s.io));
+	EXPECT_EQ(0, persist(&carol.s.io));
+	k_close(&alice);
+	EXPECT_EQ(PMOF_SC_EXCLUSIVE, k_login(&alice, "alice", ALICE, 0));
+	k_close(&alice);
+	/* One that wants to write beside others. */
+	EXPECT_EQ(0, k_login(&alice, "alice", ALICE, PMOF_LOGIN_F_TAKEOVER));
+	EXPECT_EQ(0, alice.s.login.flags & PMOF_LOGIN_R_EXCLUSIVE);
+	EXPECT_TRUE(wc_ends(&bob.s.io, 5000));
+	k_close(&bob);
+	EXPECT_EQ(PMOF_SC_EXCLUSIVE, k_login(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE));
+	k_close(&bob);
+	EXPECT_EQ(0, k_login(&bob, "bob", BOB, 0));
+	k_close(&bob);
+	k_close(&alice);
+	k_close(&carol);
+}
+
+/* --- the end of rights --------------------------------------------------------------------------- */
+
+/* Each way to lose them ends the session before the command returns. */
+TEST_F_TIMEOUT(rights, ways_to_lose_them, 60)
+{
+	static const struct {
+		const char *lose, *restore;
+	} way[] = {
+		{ "deny bob", "allow bob" },
+		{ "set_key bob ''", "set_key bob " BOB },
+		{ "set_key bob " EVE, "set_key bob " BOB },
+		{ "deny bob && drop bob", "mkdir $CONFIG/clients/bob && set_key bob " BOB
+		  " && allow bob" },
+		{ "deny bob && allow_ro bob", "deny_ro bob && allow bob" },
+	};
+	struct keyed alice, k;
+	size_t i;
+
+	ASSERT_EQ(0, k_open(&alice, "alice", ALICE, 0));
+	for (i = 0; i < ARRAY_SIZE(way); i++) {
+		ASSERT_EQ(0, k_open(&k, "bob", BOB, 0)) TH_LOG("%s", way[i].lose);
+		ASSERT_EQ(0, order("%s && no_session_of bob", way[i].lose)) TH_LOG("%s", way[i].lose);
+		patience_ms = 1000;
+		EXPECT_FALSE(own_rdma(&k, IBV_WR_RDMA_WRITE, LEN, 'x')) TH_LOG("%s", way[i].lose);
+		patience_ms = 5000;
+		EXPECT_TRUE(wc_ends(&k.s.admin, 5000)) TH_LOG("%s", way[i].lose);
+		k_close(&k);
+		EXPECT_EQ(i < 4 ? PMOF_SC_ACCESS : 0,
+			  k_login(&k, "bob", BOB, PMOF_LOGIN_F_READ_ONLY))
+			TH_LOG("%s", way[i].lose);
+		k_close(&k);
+		EXPECT_EQ(PMOF_SC_ACCESS, k_login(&k, "bob", NULL, 0)) TH_LOG("%s", way[i].lose);
+		k_close(&k);
+		ASSERT_EQ(0, order("%s", way[i].restore)) TH_LOG("%s", way[i].restore);
+	}
+	EXPECT_EQ(0, persist(&alice.s.io));
+	k_close(&alice);
+}
+
+/* The last one in a list that goes does not open the namespace to everybody. */
+TEST_F(rights, empty_list)
+{
+	struct keyed k;
+
+	EXPECT_NE(0, order("set_attr $NS/allow_any 1"));
+	ASSERT_EQ(0, order("deny alice && deny bob && deny_ro carol"));
+	EXPECT_EQ(PMOF_SC_ACCESS, k_login(&k, "alice", ALICE, 0));
+	k_close(&k);
+	EXPECT_EQ(PMOF_SC_ACCESS, k_login(&k, "somebody", NULL, 0));
+	k_close(&k);
+	ASSERT_EQ(0, order("set_attr $NS/allow_any 1"));
+	ASSERT_EQ(0, k_open(&k, "somebody", NULL, 0));
+	EXPECT_EQ(0, persist(&k.s.io));
+	/* A client whose server has no key for it is refused: we cannot prove who we are. */
+	struct keyed other;
+
+	EXPECT_EQ(PMOF_SC_ACCESS, k_login(&other, "somebody", EVE, 0));
+	k_close(&other);
+	/* Who has a key must use it, everywhere. */
+	EXPECT_EQ(PMOF_SC_ACCESS, k_login(&other, "alice", NULL, 0));
+	k_close(&other);
+	EXPECT_EQ(0, k_login(&other, "alice", ALICE, 0));
+	k_close(&other);
+	ASSERT_EQ(0, order("set_attr $NS/allow_any 0"));
+	EXPECT_TRUE(wc_ends(&k.s.io, 5000));
+	k_close(&k);
+}
+
+#define WRITERS	4
+
+struct writer {
+	pthread_t thread;
+	int fd;
+	int number;
+	int error;		/* that ended it */
+	unsigned int puts;
+};
+
+static void *write_on(void *arg)
+{
+	struct writer *w = arg;
+	char buf[4096];
+
+	memset(buf, 'A' + w->number, sizeof(buf));
+	do {
+		w->error = vm_put(w->fd, AT + (w->puts % 64 * WRITERS + w->number) * sizeof(buf),
+				  buf, sizeof(buf), w->puts % 2 ? PMOF_F_PERSIST : 0);
+		w->puts += !w->error;
+	} while (!w->error && w->puts < 1000000);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(rights, revoked_under_load, 90)
+{
+	struct writer w[WRITERS] = { 0 };
+	char first[LEN];
+	struct keyed alice;
+	int dev, fd, i;
+	double since;
+
+	ASSERT_EQ(0, k_open(&alice, "alice", ALICE, 0));
+	dev = vm_connect("id=bob,key=" BOB ",queues=2,block=0,reconnect_delay=1");
+	ASSERT_LE(0, dev);
+	fd = vm_open(dev, O_RDWR);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < WRITERS; i++) {
+		w[i].fd = fd;
+		w[i].number = i;
+		ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, write_on, &w[i]));
+	}
+	sleep(1);
+	since = vm_now();
+	ASSERT_EQ(0, order("deny bob && no_session_of bob"));
+	EXPECT_GT(10, vm_now() - since);
+	/* From now on nothing of bob's arrives. */
+	ASSERT_TRUE(own_rdma(&alice, IBV_WR_RDMA_WRITE, LEN, 'z'));
+	for (i = 0; i < WRITERS; i++) {
+		pthread_join(w[i].thread, NULL);
+		EXPECT_EQ(-EACCES, w[i].error) TH_LOG("after %u puts", w[i].puts);
+		EXPECT_LT(0, w[i].puts);
+	}
+	EXPECT_TRUE(content_is(&alice, 'z'));
+	memset(first, 0, sizeof(first));
+	EXPECT_EQ(-EACCES, vm_put(fd, AT, first, sizeof(first), 0));
+	EXPECT_EQ(-EACCES, vm_connect("id=bob,key=" BOB));
+	EXPECT_TRUE(vm_attr_is(dev, "state", "recovering"));
+	EXPECT_TRUE(content_is(&alice, 'z'));
+	/* It asks again and again, until it may. */
+	ASSERT_EQ(0, order("allow bob"));
+	since = vm_now();
+	while (!vm_attr_is(dev, "state", "live") && vm_now() < since + 20)
+		usleep(100000);
+	EXPECT_EQ(0, vm_put(fd, AT, first, sizeof(first), PMOF_F_PERSIST));
+	EXPECT_TRUE(content_is(&alice, 0));
+	close(fd);
+	EXPECT_EQ(0, vm_disconnect(dev));
+	k_close(&alice);
+}
+
+/* --- the kernel's client ------------------------------------------------------------------------------ */
+
+TEST_F_TIMEOUT(rights, kernel_client, 60)
+{
+	char back[LEN], data[LEN];
+	struct pmof_info info;
+	int dev, other, fd;
+
+	EXPECT_EQ(-EACCES, vm_connect("id=alice"));
+	EXPECT_EQ(-EACCES, vm_connect("id=alice,key=" EVE));
+	EXPECT_EQ(-EACCES, vm_connect("id=nobody"));
+	EXPECT_EQ(-EACCES, vm_connect("id=nobody,key=" EVE));
+	EXPECT_EQ(-EINVAL, vm_connect("id=alice,key=123"));
+	EXPECT_EQ(-EINVAL, vm_connect("id=alice,exclusive=1,read_only=1"));
+	dev = vm_connect("id=alice,exclusive=1,block=0,key=" ALICE);
+	ASSERT_LE(0, dev);
+	fd = vm_open(dev, O_RDWR);
+	memset(data, 'k', sizeof(data));
+	EXPECT_EQ(0, vm_put(fd, AT, data, LEN, PMOF_F_PERSIST));
+	EXPECT_EQ(0, vm_get(fd, AT, back, LEN));
+	EXPECT_EQ(0, memcmp(data, back, LEN));
+	EXPECT_EQ(-EBUSY, vm_connect("id=bob,key=" BOB));
+	EXPECT_EQ(-EBUSY, vm_connect("id=bob,exclusive=1,key=" BOB));
+	other = vm_connect("id=carol,block=0,key=" CAROL);
+	ASSERT_LE(0, other);
+	close(fd);
+	fd = vm_open(other, O_RDONLY);
+	EXPECT_EQ(0, vm_info(fd, &info));
+	EXPECT_TRUE(info.flags & PMOF_INFO_READ_ONLY);
+	EXPECT_EQ(0, vm_get(fd, AT, back, LEN));
+	close(fd);
+	EXPECT_EQ(-EROFS, vm_connect("id=carol,exclusive=1,key=" CAROL));
+	EXPECT_EQ(0, vm_disconnect(other));
+	other = vm_connect("id=bob,exclusive=1,takeover=1,block=0,key=" BOB);
+	EXPECT_LE(0, other);
+	EXPECT_EQ(0, vm_disconnect(other));
+	EXPECT_EQ(0, vm_disconnect(dev));
+}
+
+TEST_HARNESS_MAIN

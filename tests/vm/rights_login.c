@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rights: logins and queues that are forged or replayed, limits, keys that stay secret. */
+#include <sys/wait.h>
+
+#include "rights.h"
+
+/* --- replays ---------------------------------------------------------------------------- */
+
+TEST_F(rights, replayed_login)
+{
+	struct keyed good, k;
+
+	ASSERT_EQ(0, k_login(&good, "alice", ALICE, 0));
+	/* The same nonce of ours, the same message: the server's nonce is another. */
+	ASSERT_EQ(0, k_connect(&k, "alice", ALICE));
+	memcpy(k.auth.client_nonce, good.auth.client_nonce, sizeof(k.auth.client_nonce));
+	ASSERT_EQ(0, k_challenge(&k));
+	EXPECT_NE(0, memcmp(k.auth.server_nonce, good.auth.server_nonce, 32));
+	k.sent = good.sent;
+	EXPECT_EQ(PMOF_SC_ACCESS, k_send_login(&k));
+	/* These nonces have had their try. */
+	k_put_login(&k, 0);
+	EXPECT_EQ(PMOF_SC_ACCESS, k_send_login(&k));
+	EXPECT_EQ(ENDED, k_challenge(&k));
+	k_close(&k);
+	/* Without a challenge; with a second one. */
+	ASSERT_EQ(0, k_connect(&k, "alice", ALICE));
+	k.sent = good.sent;
+	EXPECT_EQ(PMOF_SC_ACCESS, k_send_login(&k));
+	k_close(&k);
+	ASSERT_EQ(0, k_connect(&k, "alice", ALICE));
+	ASSERT_EQ(0, k_challenge(&k));
+	EXPECT_EQ(ENDED, k_challenge(&k));
+	k_close(&k);
+	/* The first one has not suffered, until it does it itself. */
+	EXPECT_EQ(0, get_stats(&good.s.admin));
+	EXPECT_EQ(ENDED, k_send_login(&good));
+	k_close(&good);
+}
+
+/* The proof covers all of the login, and the queue pair that it came by. */
+TEST_F(rights, altered_login)
+{
+	struct keyed k;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, k_connect(&k, "alice", ALICE));
+		ASSERT_EQ(0, k_challenge(&k));
+		if (i == 3)
+			k.auth.qpn++;
+		k_put_login(&k, 0);
+		if (i == 0)
+			k.sent.flags = PMOF_LOGIN_F_TAKEOVER | PMOF_LOGIN_F_EXCLUSIVE;
+		else if (i == 1)
+			k.sent.instance[0] ^= 1;
+		else if (i == 2)
+			k.sent.proof[31] ^= 1;
+		else if (i == 4)
+			memset(k.sent.proof, 0, sizeof(k.sent.proof));
+		EXPECT_EQ(PMOF_SC_ACCESS, k_send_login(&k)) TH_LOG("%d", i);
+		k_close(&k);
+	}
+	/* bob with his own key, as alice. */
+	EXPECT_EQ(PMOF_SC_ACCESS, k_login(&k, "alice", BOB, 0));
+	k_close(&k);
+}
+
+TEST_F(rights, replayed_queue)
+{
+	struct pmof_wire_connect first, w;
+	struct wc_queue q;
+	struct keyed k;
+
+	ASSERT_EQ(0, k_open(&k, "alice", ALICE, 0));
+	/* What was refused for another reason is never taken again. */
+	ASSERT_EQ(0, wc_prepare(&q, true));
+	first = k_queue_data(&k, k.s.login.nr_queues + 1, q.id->qp->qp_num);
+	EXPECT_EQ(PMOF_SC_INVALID, wc_join(&q, &first, sizeof(first)));
+	wc_close(&q);
+	ASSERT_EQ(0, wc_prepare(&q, true));
+	EXPECT_EQ(PMOF_SC_ACCESS, wc_join(&q, &first, sizeof(first)));
+	wc_close(&q);
+	/* An old counter, for the right queue pair. */
+	k.counter -= 1;
+	EXPECT_EQ(PMOF_SC_ACCESS, k_queue(&k, &q, 2));
+	wc_close(&q);
+	/* A new counter, for another queue pair. */
+	ASSERT_EQ(0, wc_prepare(&q, true));
+	w = k_queue_data(&k, 2, q.id->qp->qp_num + 1);
+	EXPECT_EQ(PMOF_SC_ACCESS, wc_join(&q, &w, sizeof(w)));
+	wc_close(&q);
+	/* Another queue ID than was signed. */
+	ASSERT_EQ(0, wc_prepare(&q, true));
+	w = k_queue_data(&k, 1, q.id->qp->qp_num);
+	w.queue_id = 2;
+	EXPECT_EQ(PMOF_SC_ACCESS, wc_join(&q, &w, sizeof(w)));
+	wc_close(&q);
+	EXPECT_EQ(0, k_queue(&k, &q, 2));
+	wc_close(&q);
+	k_close(&k);
+	usleep(300000);
+	EXPECT_EQ(PMOF_SC_NO_SESSION, k_queue(&k, &q, 1));
+	wc_close(&q);
+}
+
+/* --- limits ------------------------------------------------------------------------------------ */
+
+static int limit(const char *name, u64 value)
+{
+	return order("set_attr $CONFIG/clients/bob/max_%s %llu", name, (unsigned long long)value);
+}
+
+TEST_F(rights, limits)
+{
+	struct keyed a, b;
+	struct wc_queue q;
+
+	ASSERT_EQ(0, limit("sessions", 1));
+	ASSERT_EQ(0, k_login(&a, "bob", BOB, 0));
+	EXPECT_EQ(PMOF_SC_BUSY, k_login(&b, "bob", BOB, 0));
+	k_close(&b);
+	EXPECT_EQ(0, k_login(&b, "alice", ALICE, 0));
+	k_close(&b);
+	k_close(&a);
+	ASSERT_EQ(0, order("unused bob") || limit("sessions", 0) || limit("queues", 3));
+	ASSERT_EQ(0, k_login(&a, "bob", BOB, 0));
+	EXPECT_EQ(2, a.s.login.nr_queues);
+	ASSERT_EQ(0, k_login(&b, "bob", BOB, 0));
+	EXPECT_EQ(1, b.s.login.nr_queues);
+	k_close(&b);
+	ASSERT_EQ(0, limit("queues", 2));
+	EXPECT_EQ(PMOF_SC_BUSY, k_login(&b, "bob", BOB, 0));
+	k_close(&b);
+	k_close(&a);
+	ASSERT_EQ(0, order("unused bob") || limit("queues", 0) ||
+		     limit("segments", a.s.login.nr_segments));
+	ASSERT_EQ(0, k_login(&a, "bob", BOB, 0));
+	EXPECT_EQ(PMOF_SC_BUSY, k_login(&b, "bob", BOB, 0));
+	k_close(&b);
+	k_close(&a);
+	/* Room for one queue of this depth. */
+	ASSERT_EQ(0, order("unused bob") || limit("segments", 0) || limit("memory", 300 << 10));
+	ASSERT_EQ(0, k_open(&a, "bob", BOB, 0));
+	EXPECT_EQ(PMOF_SC_BUSY, k_queue(&a, &q, 2));
+	wc_close(&q);
+	EXPECT_EQ(0, persist(&a.s.io));
+	ASSERT_EQ(0, limit("memory", 0));
+	EXPECT_EQ(0, k_queue(&a, &q, 2));
+	wc_close(&q);
+	k_close(&a);
+	EXPECT_EQ(0, order("unused bob"));
+}
+
+/* One GET_PIECES: as wc_call(), with how many there are and where the first one begins. */
+static int get_pieces(struct keyed *k, u64 from, u32 *count, u64 *first)
+{
+	u64 end = k->s.login.segment_size, next;
+	struct pmof_wire_get_pieces w;
+	struct pmof_piece piece;
+	const void *msg;
+	ssize_t n;
+	int rc;
+
+	if (wc_send(&k->s.admin, &w, pmof_put_get_pieces(&w, 5, from)))
+		return ENDED;
+	n = wc_recv(&k->s.admin, &msg, 10000);
+	if (n <= 0)
+		return n ? (int)n : ENDED;
+	rc = pmof_get_pieces_reply(msg, n, 0, end, &next, count);
+	if (!rc && *count) {
+		pmof_get_piece(msg, 0, &piece);
+		*first = piece.offset;
+	}
+	return rc;
+}
+
+static u64 mrs(struct keyed *k)
+{
+	u64 value[PMOF_SRV_STAT_MAX] = { 0 };
+	struct pmof_wire_hdr h;
+	const void *msg;
+	ssize_t n;
+
+	pmof_put_hdr(&h, PMOF_MSG_GET_STATS, 4, sizeof(h), 0);
+	if (wc_send(&k->s.admin, &h, sizeof(h)))
+		return ~0ULL;
+	n = wc_recv(&k->s.admin, &msg, 10000);
+	return n > 0 && !pmof_get_stats_reply(msg, n, value) ? value[PMOF_SRV_MRS] : ~0ULL;
+}
+
+/* Whatever places a client names, the pieces of a segment are the same, and few. */
+TEST_F(rights, places_make_no_mrs)
+{
+	u32 count, all;
+	struct keyed k;
+	u64 before, first = 1, at = 0;
+	int i;
+
+	ASSERT_EQ(0, k_open(&k, "carol", CAROL, 0));
+	ASSERT_EQ(0, get_pieces(&k, 0, &all, &first));
+	EXPECT_EQ(0, first);
+	EXPECT_TRUE(all && all < 4) TH_LOG("%u pieces", all);
+	before = mrs(&k);
+	ASSERT_NE(~0ULL, before);
+	for (i = 1; i < 32; i++) {
+		ASSERT_EQ(0, get_pieces(&k, i * 4096 + i, &count, &first));
+		EXPECT_TRUE(count && count <= all && first >= at) TH_LOG("%d: %u", i, count);
+		at = first;
+	}
+	EXPECT_EQ(before, mrs(&k));
+	k_close(&k);
+}
+
+/* --- keys stay where they are ---------------------------------------------------------------------------- */
+
+TEST_F(rights, keys_cannot_be_read)
+{
+	EXPECT_EQ(0, order("test \"$(stat -c %%a $CONFIG/clients/alice/key)\" = 200"));
+	EXPECT_NE(0, order("cat $CONFIG/clients/alice/key"));
+	EXPECT_EQ(0, order("test \"$(cat $CONFIG/clients/alice/has_key)\" = 1"));
+	EXPECT_EQ(0, order("! dmesg | grep -i -e " ALICE " -e " BOB " -e " EVE));
+	EXPECT_EQ(0, order("! grep -ri " ALICE " /sys/class/pmof-session $CONFIG 2>/dev/null"));
+	EXPECT_NE(0, system("dmesg | grep -i -e " ALICE " -e " BOB " -e " EVE));
+	EXPECT_NE(0, system("grep -ri " ALICE " /sys/class/pmof 2>/dev/null"));
+	/* What is no key changes nothing. */
+	EXPECT_NE(0, order("set_key alice 1234"));
+	EXPECT_NE(0, order("set_key alice " ALICE "g0"));
+	EXPECT_NE(0, order("set_key alice " ALICE ALICE "00"));
+	EXPECT_EQ(0, order("test \"$(cat $CONFIG/clients/alice/has_key)\" = 1"));
+}
+
+/* --- a server that does not have the key ------------------------------------------------------------------- */
+
+/* Answers whatever a LOGIN wants, on our own address, with a proof that is none. */
+static int false_server(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(20050) };
+	struct pmof_login_reply r = {
+		.session_id = 1, .generation = 1, .ns_size = 1 << 20, .segment_size = 1 << 20,
+		.nr_segments = 1, .methods = 6, .nr_queues = 1, .max_ranges = 16, .domain = 1,
+		.flags = PMOF_LOGIN_R_DURABLE,
+	};
+	struct pmof_wire_challenge_reply c;
+	struct pmof_wire_login_reply lr;
+	struct pmof_wire_accept a;
+	struct rdma_conn_param param = { .private_data = &a, .private_data_len = sizeof(a),
+					 .responder_resources = 1, .initiator_depth = 1 };
+	u8 nonce[PMOF_WIRE_NONCE_LEN] = { 1 };
+	struct wc_queue q = { 0 }, listener = { 0 };
+	struct rdma_cm_event *ev;
+	const void *msg;
+	int rc = 1;
+
+	listener.channel = q.channel = rdma_create_event_channel();
+	inet_pton(AF_INET, vm_env("LAB_IP", "10.77.0.11"), &at.sin_addr);
+	if (rdma_create_id(q.channel, &listener.id, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(listener.id, (struct sockaddr *)&at) || rdma_listen(listener.id, 1))
+		return 2;
+	ev = wc_event(&listener, 20000);
+	if (!ev || ev->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 3;
+	q.id = ev->id;
+	pmof_put_accept(&a, 0, 4);
+	if (wc_resources(&q, true) || rdma_accept(q.id, &param))
+		return 4;
+	rdma_ack_cm_event(ev);
+	if (wc_recv(&q, &msg, 10000) != sizeof(struct pmof_wire_challenge))
+		return 5;
+	wc_send(&q, &c, pmof_put_challenge_reply(&c, ((const struct pmof_wire_hdr *)msg)->tag,
+						 nonce));
+	if (wc_recv(&q, &msg, 10000) == sizeof(struct pmof_wire_login)) {
+		wc_send(&q, &lr, pmof_put_login_reply(&lr, ((const struct pmof_wire_hdr *)msg)->tag,
+						      &r));
+		/* Whoever is content with that asks for segments next. */
+		rc = wc_recv(&q, &msg, 5000) > 0 ? 6 : 0;
+	}
+	return rc;
+}
+
+TEST_F_TIMEOUT(rights, server_without_the_key, 60)
+{
+	char options[256];
+	int status, rc;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(false_server());
+	sleep(1);
+	snprintf(options, sizeof(options), "addr=%s,port=20050,name=data,id=alice,block=0,key=" ALICE,
+		 vm_env("LAB_IP", "10.77.0.11"));
+	rc = vm_connect_raw(options);
+	EXPECT_EQ(-EACCES, rc);
+	if (rc >= 0)
+		vm_disconnect(rc);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+TEST_HARNESS_MAIN
