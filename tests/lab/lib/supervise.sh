@@ -57,13 +57,29 @@ reap() {
 		note_result "$vm"
 		wait "${vm_pid[$vm]}" && status=0 || status=$?
 		unset "vm_pid[$vm]"
-		if [[ -n ${results[$vm.${vm_boot[$vm]}]:-} ]]; then
+		if boot_again "$vm"; then
+			continue
+		elif [[ -n ${results[$vm.${vm_boot[$vm]}]:-} ]]; then
 			vm_state["$vm"]="done"
 		else
 			vm_state["$vm"]=lost
 			fail "$vm: the VM died without a result (QEMU status $status)"
 		fi
 	done
+}
+
+# boot_again VM: a kernel that dies in its own boot, before any of our code is there, when it was
+# started on request: TCG does that now and then (it runs stale code where the kernel patches
+# itself), and in some hundred boots it happens.  What it said is put aside.
+boot_again() {
+	local vm=$1 key=$1.${vm_boot[$1]}
+	((vm_boot[$vm] > 1 && boot_deaths < 3)) && [[ ! -e $run/ctl/up/$key ]] || return
+	boot_deaths=$((boot_deaths + 1))
+	say "$vm: died in its own boot, is started once more ($(now) s)"
+	tail -c +$((console_size[$vm] + 1)) "$run/$vm.console" >"$run/$vm.boot-death.$boot_deaths"
+	truncate -s "${console_size[$vm]}" "$run/$vm.console"
+	vm_boot[$vm]=$((vm_boot[$vm] - 1))
+	start_vm "$vm"
 }
 
 # note_result VM: as soon as the script's status is there.
@@ -111,6 +127,7 @@ serve() {
 		say "$vm: killed on request ($(now) s)"
 		;;
 	start:killed | start:done)
+		console_size[$vm]=$(stat -c %s "$run/$vm.console")
 		rm -rf "$run/ctl/ended/$vm" "$run/ctl/ev/$vm"
 		mkdir "$run/ctl/ev/$vm"
 		start_vm "$vm"
@@ -137,7 +154,8 @@ serve_requests() {
 # Sets failures; returns when no script is left running.
 supervise() {
 	local deadline=$((SECONDS + opt_timeout)) vm
-	declare -gA announced=() results=() off_by=()
+	declare -gA announced=() results=() off_by=() console_size=()
+	boot_deaths=0
 	failures=()
 	for vm in "${vms[@]}"; do
 		start_vm "$vm"
