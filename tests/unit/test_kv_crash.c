@@ -101,17 +101,32 @@ static void fence(struct store *s)
 	s->nr_touched = left;
 }
 
+/* What was stored and not named is on no medium either. */
+static void lose(struct store *s, u64 offset, u64 length)
+{
+	memcpy(s->m.base + offset, s->kept + offset, length);
+}
+
+/* Of what is not fenced any words, or, as caches do it, any lines. */
 static void cut(struct store *s)
 {
+	bool lines = rnd(&s->rng) & 1;
+	u64 at, line = 0;
+	bool keep = false;
 	unsigned int i;
 
-	for (i = 0; i < s->nr_touched; i++)
-		if (rnd(&s->rng) & 1)
-			memcpy(s->kept + s->touched[i].offset,
-			       s->m.base + s->touched[i].offset, 8);
-	for (i = 0; i < s->nr_touched; i++)
-		memcpy(s->m.base + s->touched[i].offset, s->kept + s->touched[i].offset, 8);
+	for (i = 0; i < s->nr_touched; i++) {
+		at = s->touched[i].offset;
+		if (!lines || at / 64 != line)
+			keep = rnd(&s->rng) & 1;
+		line = at / 64;
+		if (keep)
+			memcpy(s->kept + at, s->m.base + at, 8);
+	}
 	s->nr_touched = 0;
+	lose(s, 0, pmof_kv_record_offset(&s->m.sb, s->m.sb.nr_records));
+	for (i = 0; i < 2; i++)
+		lose(s, pmof_kv_chunk_offset(&s->m.sb, i), SLOTS * 512);
 }
 
 /* --- values ------------------------------------------------------------------------- */
@@ -272,10 +287,10 @@ static void phase_3(struct store *s, struct put *p)
 /* Of each key at most one. Fills @p; returns how many, or -1: the power was cut. */
 static int take(struct store *s, struct put *p)
 {
-	unsigned int k = rnd(&s->rng) % KEYS, n = 0, i;
+	unsigned int k = rnd(&s->rng) % KEYS, nr = 1 + rnd(&s->rng) % ROUND, n = 0, i;
 	char key[KEY_LENGTH + 1];
 
-	for (i = 0; i < ROUND; i++, k = (k + 1) % KEYS) {
+	for (i = 0; i < nr; i++, k = (k + 1) % KEYS) {
 		struct put *q = &p[n];
 
 		memset(q, 0, sizeof(*q));
@@ -486,6 +501,24 @@ static unsigned int run(u64 seed, unsigned int cuts)
 	faults = s->faults;
 	free_store(s);
 	return faults;
+}
+
+TEST(checkpoint_voids_the_log)
+{
+	struct pmof_kv_record r = { .old = { 4096, 1 } };
+	struct store *s = make_store(1);
+	u64 first = s->m.sb.first;
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		r.sequence = first + i;
+		pmof_kv_append_record(&s->m, i, &r);
+	}
+	EXPECT_EQ(5, pmof_kv_count_records(s->m.base, &s->m.sb));
+	pmof_kv_next_log(&s->m);
+	EXPECT_EQ(0, pmof_kv_count_records(s->m.base, &s->m.sb));
+	EXPECT_LE(first + s->m.sb.nr_records, s->m.sb.first);
+	free_store(s);
 }
 
 TEST(nothing_lost_torn_or_resurrected)
