@@ -168,15 +168,14 @@ void pmof_kv_index_remove(struct pmof_kv_index *ix, struct pmof_kv_entry *e)
 	ix->count--;
 }
 
-/* From the hash on, up to @max; those of the old table only that are not moved. */
-static u32 table_scan(const struct pmof_kv_index *ix, const struct pmof_kv_table *t, u64 from,
-		      struct pmof_kv_entry *out, u32 max)
+/* From the hash on, up to @max. */
+static u32 table_scan(const struct pmof_kv_table *t, u64 from, struct pmof_kv_entry *out, u32 max)
 {
 	u64 p;
 	u32 n = 0;
 
 	for (p = lower(t, from); p < places(t) && n < max; p++)
-		if (t->entry[p].slot && table_of(ix, t->entry[p].hash) == t)
+		if (t->entry[p].slot)
 			out[n++] = t->entry[p];
 	return n;
 }
@@ -201,8 +200,9 @@ u32 pmof_kv_index_scan(const struct pmof_kv_index *ix, u64 from, u32 skip,
 		return n;
 	from++;
 	if (is_moved(ix, from))
-		n += table_scan(ix, &ix->next, from, out + n, max - n);
+		n += table_scan(&ix->next, from, out + n, max - n);
+	/* Behind the mark stands nothing that has moved. */
 	if (!ix->all)
-		n += table_scan(ix, &ix->now, max_t(u64, from, ix->mark), out + n, max - n);
+		n += table_scan(&ix->now, max_t(u64, from, ix->mark), out + n, max - n);
 	return n;
 }

@@ -212,7 +212,11 @@ TEST(chunk_words)
 	EXPECT_EQ(0, pmof_kv_chunk_class(base, &sb, 3));
 	EXPECT_TRUE(pmof_kv_slot_ok(base, &sb, pmof_kv_chunk_offset(&sb, 2), &size));
 	EXPECT_EQ(3 * PMOF_KV_CHUNK_SIZE, size);
-	table[14] = pmof_kv_chunk_word(&sb, 14, span3, 0);
+	table[3] = 0;
+	EXPECT_EQ(0, pmof_kv_chunk_class(base, &sb, 2));
+	/* Nor does one reach past the last chunk, whatever stands behind the table. */
+	for (i = 0; i < 3; i++)
+		table[14 + i] = pmof_kv_chunk_word(&sb, 14 + i, span3, i);
 	EXPECT_EQ(0, pmof_kv_chunk_class(base, &sb, 14));
 	EXPECT_EQ(0, pmof_kv_chunk_class(base, &sb, 15));
 	free(base);
@@ -300,6 +304,9 @@ TEST(records)
 		EXPECT_EQ(10, pmof_kv_count_records(base, &sb));
 		base[pmof_kv_record_offset(&sb, 10) + i / 8] ^= 1 << i % 8;
 	}
+	r.sequence = sb.first + 11;
+	pmof_kv_put_record((void *)(base + pmof_kv_record_offset(&sb, 10)), &sb, &r);
+	EXPECT_EQ(10, pmof_kv_count_records(base, &sb));
 	/* The next log has none of them. */
 	sb.first += sb.nr_records;
 	EXPECT_EQ(0, pmof_kv_count_records(base, &sb));
