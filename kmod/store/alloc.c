@@ -32,16 +32,14 @@ static void list_chunk(struct pmof_kv_alloc *a, u32 i)
 	c->listed = true;
 }
 
-/* Chunks from @i on get a class; the bits behind the last slot are taken for ever. */
+/* Chunks from @i on get a class. */
 static int set_class(struct pmof_kv_alloc *a, u32 i, u32 class)
 {
-	u32 slots = pmof_kv_class_slots(class), part;
 	u64 *used = a->zalloc(nr_words(class) * sizeof(u64));
+	u32 part;
 
 	if (!used)
 		return -ENOMEM;
-	if (slots % 64)
-		used[slots / 64] = ~0ULL << slots % 64;
 	for (part = 0; part < pmof_kv_class_chunks(class); part++) {
 		a->chunk[i + part].class = class;
 		a->chunk[i + part].part = part;
@@ -144,6 +142,7 @@ static struct pmof_kv_chunk *first_partial(struct pmof_kv_alloc *a, u32 class)
 	return NULL;
 }
 
+/* There is one, ahead of the bits behind the last slot, which are never set. */
 static u32 first_free(struct pmof_kv_chunk *c)
 {
 	u32 bit = 0;
