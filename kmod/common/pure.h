@@ -9,12 +9,14 @@
 
 #include <linux/bits.h>
 #include <linux/build_bug.h>
+#include <linux/crc32c.h>
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>

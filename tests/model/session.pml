@@ -15,6 +15,10 @@
  *
  * Each -DBREAK_... is a mistake; tests/model/run proves that each is found.
  */
+#ifdef LONG
+#define ATTEMPTS 4
+#define CRASHES 2
+#endif
 #ifndef ATTEMPTS
 #define ATTEMPTS 3	/* connections that the client makes, the first included */
 #endif

@@ -60,6 +60,23 @@ static inline void strscpy(char *dst, const char *src, size_t size)
 	dst[len] = '\0';
 }
 
+#define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
+#define sort(base, nr, size, compare, swap)	qsort(base, nr, size, compare)
+
+/* As the kernel's: neither begins nor ends with an inversion. */
+static inline u32 crc32c(u32 crc, const void *data, unsigned int length)
+{
+	const u8 *p = data;
+	unsigned int i;
+
+	while (length--) {
+		crc ^= *p++;
+		for (i = 0; i < 8; i++)
+			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+	}
+	return crc;
+}
+
 static inline bool is_power_of_2(unsigned long n)
 {
 	return n && !(n & (n - 1));

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The index of a store: index.h.  Pure. */
+#include "index.h"
+
+static u64 home(const struct pmof_kv_table *t, u64 hash)
+{
+	return hash >> (64 - t->bits);
+}
+
+static u64 places(const struct pmof_kv_table *t)
+{
+	return pmof_kv_table_places(t->bits);
+}
+
+/* The place of the first entry whose hash is not below; or an empty one, or the end. */
+static u64 lower(const struct pmof_kv_table *t, u64 hash)
+{
+	u64 p = home(t, hash);
+
+	while (p < places(t) && t->entry[p].slot && t->entry[p].hash < hash)
+		p++;
+	return p;
+}
+
+static int table_insert(struct pmof_kv_table *t, u64 hash, u64 slot)
+{
+	u64 p = lower(t, hash), free;
+
+	for (free = p; free < places(t) && t->entry[free].slot; free++)
+		;
+	if (free == places(t))
+		return -ENOSPC;
+	memmove(&t->entry[p + 1], &t->entry[p], (free - p) * sizeof(*t->entry));
+	t->entry[p].hash = hash;
+	t->entry[p].slot = slot;
+	return 0;
+}
+
+/* Those behind move up, until one that is at home. */
+static void table_remove(struct pmof_kv_table *t, u64 p)
+{
+	u64 end = p + 1;
+
+	while (end < places(t) && t->entry[end].slot && home(t, t->entry[end].hash) < end)
+		end++;
+	memmove(&t->entry[p], &t->entry[p + 1], (end - 1 - p) * sizeof(*t->entry));
+	memset(&t->entry[end - 1], 0, sizeof(*t->entry));
+}
+
+static bool is_moved(const struct pmof_kv_index *ix, u64 hash)
+{
+	return pmof_kv_index_growing(ix) && (ix->all || hash < ix->mark);
+}
+
+static const struct pmof_kv_table *table_of(const struct pmof_kv_index *ix, u64 hash)
+{
+	return is_moved(ix, hash) ? &ix->next : &ix->now;
+}
+
+void pmof_kv_index_init(struct pmof_kv_index *ix, struct pmof_kv_entry *entry, u32 bits)
+{
+	memset(ix, 0, sizeof(*ix));
+	ix->now.entry = entry;
+	ix->now.bits = bits;
+}
+
+/* Begins to grow. */
+void pmof_kv_index_grow(struct pmof_kv_index *ix, struct pmof_kv_entry *entry)
+{
+	ix->next.entry = entry;
+	ix->next.bits = ix->now.bits + 1;
+	ix->mark = 0;
+	ix->all = false;
+	ix->place = 0;
+}
+
+/* Nothing with a hash that has its home up to @p is, or will be, looked for in the old table. */
+static void pass_home(struct pmof_kv_index *ix, u64 p)
+{
+	u64 homes = 1ULL << ix->now.bits;
+
+	if (p + 1 >= homes)
+		ix->all = true;
+	else
+		ix->mark = max_t(u64, ix->mark, (p + 1) << (64 - ix->now.bits));
+}
+
+/* Moves all entries of one hash, from @ix->place on. */
+static int move_hash(struct pmof_kv_index *ix)
+{
+	u64 hash = ix->now.entry[ix->place].hash, p;
+	int rc;
+
+	for (p = ix->place; p < places(&ix->now) && ix->now.entry[p].slot &&
+	     ix->now.entry[p].hash == hash; p++) {
+		rc = table_insert(&ix->next, hash, ix->now.entry[p].slot);
+		if (rc)
+			return rc;
+	}
+	ix->place = p;
+	if (hash == U64_MAX)
+		ix->all = true;
+	else
+		ix->mark = hash + 1;
+	return 0;
+}
+
+/*
+ * Moves what stands in about so many places.  When all is moved, returns the old
+ * array, for the caller to free; else NULL.
+ */
+struct pmof_kv_entry *pmof_kv_index_move(struct pmof_kv_index *ix, u64 nr)
+{
+	u64 end = ix->place + min_t(u64, nr, places(&ix->now) - ix->place);
+	struct pmof_kv_entry *old = ix->now.entry;
+
+	while (ix->place < end) {
+		if (!old[ix->place].slot)
+			pass_home(ix, ix->place++);
+		else if (move_hash(ix))
+			return NULL;
+	}
+	if (ix->place < places(&ix->now))
+		return NULL;
+	ix->now = ix->next;
+	memset(&ix->next, 0, sizeof(ix->next));
+	ix->all = false;
+	ix->mark = 0;
+	return old;
+}
+
+static struct pmof_kv_entry *if_hash(const struct pmof_kv_table *t, u64 p, u64 hash)
+{
+	struct pmof_kv_entry *e = &t->entry[p];
+
+	return p < places(t) && e->slot && e->hash == hash ? e : NULL;
+}
+
+struct pmof_kv_entry *pmof_kv_index_first(const struct pmof_kv_index *ix, u64 hash)
+{
+	const struct pmof_kv_table *t = table_of(ix, hash);
+
+	return if_hash(t, lower(t, hash), hash);
+}
+
+struct pmof_kv_entry *pmof_kv_index_next(const struct pmof_kv_index *ix,
+					 struct pmof_kv_entry *e)
+{
+	const struct pmof_kv_table *t = table_of(ix, e->hash);
+
+	return if_hash(t, e - t->entry + 1, e->hash);
+}
+
+int pmof_kv_index_insert(struct pmof_kv_index *ix, u64 hash, u64 slot)
+{
+	int rc = table_insert(is_moved(ix, hash) ? &ix->next : &ix->now, hash, slot);
+
+	if (!rc)
+		ix->count++;
+	return rc;
+}
+
+void pmof_kv_index_remove(struct pmof_kv_index *ix, struct pmof_kv_entry *e)
+{
+	struct pmof_kv_table *t = is_moved(ix, e->hash) ? &ix->next : &ix->now;
+
+	table_remove(t, e - t->entry);
+	ix->count--;
+}
+
+/* From the hash on, up to @max. */
+static u32 table_scan(const struct pmof_kv_table *t, u64 from, struct pmof_kv_entry *out, u32 max)
+{
+	u64 p;
+	u32 n = 0;
+
+	for (p = lower(t, from); p < places(t) && n < max; p++)
+		if (t->entry[p].slot)
+			out[n++] = t->entry[p];
+	return n;
+}
+
+/*
+ * Entries in the order of hash, from @from on, without the first @skip that have just
+ * that hash.  Returns how many, fewer than @max at the end.
+ */
+u32 pmof_kv_index_scan(const struct pmof_kv_index *ix, u64 from, u32 skip,
+		       struct pmof_kv_entry *out, u32 max)
+{
+	struct pmof_kv_entry *e = pmof_kv_index_first(ix, from);
+	u32 n = 0;
+
+	for (; e; e = pmof_kv_index_next(ix, e)) {
+		if (skip)
+			skip--;
+		else if (n < max)
+			out[n++] = *e;
+	}
+	if (from == U64_MAX || n == max)
+		return n;
+	from++;
+	if (is_moved(ix, from))
+		n += table_scan(&ix->next, from, out + n, max - n);
+	/* Behind the mark stands nothing that has moved. */
+	if (!ix->all)
+		n += table_scan(&ix->now, max_t(u64, from, ix->mark), out + n, max - n);
+	return n;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Recovery: reads the log, then every slot, and tells which objects are live.
+ * It changes nothing: the caller clears what is superseded and ends with a
+ * checkpoint, so it may be cut short and begun again.
+ */
+#include "recover.h"
+
+struct scan {
+	const void *base;
+	const struct pmof_kv_super *sb;
+	const struct pmof_kv_recover_ops *ops;
+	void *context;
+	struct pmof_kv_recovered *out;
+	struct pmof_kv_ref *named;	/* as old, by any record; sorted */
+	struct pmof_kv_ref *dead;	/* as old, by a record that counts; sorted */
+	u32 nr_named;
+	u32 nr_dead;
+};
+
+static int compare_refs(const void *a, const void *b)
+{
+	const struct pmof_kv_ref *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	if (x->generation != y->generation)
+		return x->generation < y->generation ? -1 : 1;
+	return 0;
+}
+
+static bool holds(const struct pmof_kv_ref *refs, u32 nr, const struct pmof_kv_ref *ref)
+{
+	u32 low = 0, high = nr;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+		int c = compare_refs(&refs[middle], ref);
+
+		if (!c)
+			return true;
+		if (c < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+static void see_generation(struct scan *s, u64 generation)
+{
+	s->out->last_generation = max_t(u64, s->out->last_generation, generation);
+}
+
+static void name_olds(struct scan *s)
+{
+	struct pmof_kv_record r;
+	u32 i;
+
+	for (i = 0; i < s->out->records; i++) {
+		/* The medium may change under us: only what is whole still. */
+		if (!pmof_kv_get_record(s->base, s->sb, i, &r))
+			break;
+		see_generation(s, r.new.generation);
+		see_generation(s, r.old.generation);
+		if (r.old.offset)
+			s->named[s->nr_named++] = r.old;
+	}
+	s->out->records = i;
+	sort(s->named, s->nr_named, sizeof(*s->named), compare_refs, NULL);
+}
+
+/*
+ * [K4] A put has happened if its object is there, with PF; or if it was superseded
+ * later, which nothing can be that is not committed.  A delete has, if its record
+ * is whole.
+ */
+static bool counts(const struct scan *s, const struct pmof_kv_record *r)
+{
+	struct pmof_kv_object o;
+	u64 room;
+
+	if (!r->new.offset || holds(s->named, s->nr_named, &r->new))
+		return true;
+	return pmof_kv_slot_ok(s->base, s->sb, r->new.offset, &room) &&
+	       pmof_kv_there(s->base, s->sb, r->new.offset, room, &o) &&
+	       o.generation == r->new.generation;
+}
+
+static void judge_records(struct scan *s)
+{
+	struct pmof_kv_record r;
+	bool happened;
+	u32 i;
+
+	for (i = 0; i < s->out->records; i++) {
+		if (!pmof_kv_get_record(s->base, s->sb, i, &r))
+			break;
+		happened = counts(s, &r);
+		if (happened && r.old.offset && s->nr_dead < s->out->records)
+			s->dead[s->nr_dead++] = r.old;
+		s->ops->record(s->context, &r, happened);
+	}
+	sort(s->dead, s->nr_dead, sizeof(*s->dead), compare_refs, NULL);
+}
+
+/*
+ * Any valid header's generation has been given away, committed or not.  [K5] A
+ * header that is no live object's has to go, too: the slot's next user writes his
+ * value before his header, and may write what looks like its PF.
+ */
+static int scan_slot(struct scan *s, u64 slot, u64 room)
+{
+	struct pmof_kv_object o;
+	struct pmof_kv_ref ref;
+
+	if (!pmof_kv_get_header(s->base + slot, s->sb, room, &o))
+		return 0;
+	see_generation(s, o.generation);
+	ref.offset = slot;
+	ref.generation = o.generation;
+	if (!pmof_kv_there(s->base, s->sb, slot, room, &o) || holds(s->dead, s->nr_dead, &ref)) {
+		s->out->leftover++;
+		return s->ops->leftover(s->context, slot);
+	}
+	s->out->live++;
+	return s->ops->live(s->context, slot, &o);
+}
+
+static int scan_chunk(struct scan *s, u32 chunk, u32 class)
+{
+	u64 size = pmof_kv_class_size(class);
+	u64 slot = pmof_kv_chunk_offset(s->sb, chunk);
+	u32 i;
+	int rc;
+
+	for (i = 0; i < pmof_kv_class_slots(class); i++, slot += size) {
+		rc = scan_slot(s, slot, size);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* @scratch: room for twice as many as the log has records. */
+int pmof_kv_recover(const void *base, const struct pmof_kv_super *sb,
+		    struct pmof_kv_ref *scratch, const struct pmof_kv_recover_ops *ops,
+		    void *context, struct pmof_kv_recovered *out)
+{
+	struct scan s = {
+		.base		= base,
+		.sb		= sb,
+		.ops		= ops,
+		.context	= context,
+		.out		= out,
+		.named		= scratch,
+		.dead		= scratch + sb->nr_records,
+	};
+	u32 chunk = 0, class;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	out->records = pmof_kv_count_records(base, sb);
+	name_olds(&s);
+	judge_records(&s);
+	while (chunk < sb->nr_chunks) {
+		class = pmof_kv_chunk_class(base, sb, chunk);
+		if (!class) {
+			chunk++;
+			continue;
+		}
+		rc = scan_chunk(&s, chunk, class);
+		if (rc)
+			return rc;
+		chunk += pmof_kv_class_chunks(class);
+	}
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a store holds, read from a medium that may say anything.  Pure. */
+#ifndef PMOF_STORE_RECOVER_H
+#define PMOF_STORE_RECOVER_H
+
+#include "format.h"
+
+struct pmof_kv_recover_ops {
+	/* A live object.  An error ends the recovery. */
+	int (*live)(void *context, u64 slot, const struct pmof_kv_object *o);
+	/* A header of none: it has to be cleared, durably, before the log goes. */
+	int (*leftover)(void *context, u64 slot);
+	/* A record of the log, in order; @counts: its change has happened. */
+	void (*record)(void *context, const struct pmof_kv_record *r, bool counts);
+};
+
+struct pmof_kv_recovered {
+	u64 last_generation;	/* none that is larger has been told to anybody */
+	u64 live;
+	u64 leftover;
+	u32 records;
+};
+
+int pmof_kv_recover(const void *base, const struct pmof_kv_super *sb,
+		    struct pmof_kv_ref *scratch, const struct pmof_kv_recover_ops *ops,
+		    void *context, struct pmof_kv_recovered *out);
+
+#endif /* PMOF_STORE_RECOVER_H */
