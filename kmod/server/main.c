@@ -20,11 +20,16 @@ static int __init pmof_server_init(void)
 	rc = pmof_sessions_init();
 	if (rc)
 		goto exit_repair;
-	rc = pmof_configfs_init();
+	rc = pmof_shutdown_init();
 	if (rc)
 		goto exit_sessions;
+	rc = pmof_configfs_init();
+	if (rc)
+		goto exit_shutdown;
 	return 0;
 
+exit_shutdown:
+	pmof_shutdown_exit();
 exit_sessions:
 	pmof_sessions_exit();
 exit_repair:
@@ -40,6 +45,7 @@ exit_sysfs:
 static void __exit pmof_server_exit(void)
 {
 	pmof_configfs_exit();
+	pmof_shutdown_exit();
 	pmof_sessions_exit();
 	pmof_repair_exit();
 	pmof_flush_exit();

@@ -493,6 +493,10 @@ void pmof_announce_free(struct pmof_srv_queue *q);
 void pmof_session_announce(struct pmof_session *s, u32 kind, u64 arg);
 void pmof_session_announced(struct pmof_session *s);
 
+/* shutdown.c */
+int pmof_shutdown_init(void);
+void pmof_shutdown_exit(void);
+
 /* login.c */
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r);
