@@ -148,7 +148,7 @@ check-long: ## check, with the long variants of the VM suites
 check-unit: ## run the host unit tests (seconds)
 	@BUILD="$(BUILD)" tests/run unit
 
-check-model: ## check the models of the protocols with spin (half a minute)
+check-model: ## check the models of the protocols with spin (a minute or two)
 	@BUILD="$(BUILD)" tests/run model
 
 check-lab: ## run the lab's own test
