@@ -282,7 +282,8 @@ static void *work(void *arg)
 		w->done++;
 		if ((vm_now() - start) * 1000 > w->longest_ms)
 			w->longest_ms = (vm_now() - start) * 1000;
-		if (w->once != fetch_add && w->n % 8 == 0)
+		/* With NOREPLAY a put has to be under way when the connection breaks. */
+		if (w->once != fetch_add && w->once != put_noreplay && w->n % 8 == 0)
 			check_slot(w, slot, true);
 	}
 	return NULL;

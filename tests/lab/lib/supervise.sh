@@ -57,7 +57,7 @@ reap() {
 		note_result "$vm"
 		wait "${vm_pid[$vm]}" && status=0 || status=$?
 		unset "vm_pid[$vm]"
-		if boot_again "$vm"; then
+		if [[ $status == 0 ]] && boot_again "$vm"; then
 			continue
 		elif [[ -n ${results[$vm.${vm_boot[$vm]}]:-} ]]; then
 			vm_state["$vm"]="done"
@@ -68,16 +68,16 @@ reap() {
 	done
 }
 
-# boot_again VM: a kernel that dies in its own boot, before any of our code is there, when it was
-# started on request: TCG does that now and then (it runs stale code where the kernel patches
-# itself), and in some hundred boots it happens.  What it said is put aside.
+# boot_again VM: a kernel that dies in its own boot, before any of our code is there: TCG does
+# that now and then (it runs stale code where the kernel patches itself), and in some hundred
+# boots it happens.  What it said is put aside.  Not where the boot itself is traced.
 boot_again() {
 	local vm=$1 key=$1.${vm_boot[$1]}
-	((vm_boot[$vm] > 1 && boot_deaths < 3)) && [[ ! -e $run/ctl/up/$key ]] || return
+	((boot_deaths < 3)) && [[ ! -e $run/ctl/up/$key && -z $opt_trace$opt_plugin ]] || return
 	boot_deaths=$((boot_deaths + 1))
 	say "$vm: died in its own boot, is started once more ($(now) s)"
-	tail -c +$((console_size[$vm] + 1)) "$run/$vm.console" >"$run/$vm.boot-death.$boot_deaths"
-	truncate -s "${console_size[$vm]}" "$run/$vm.console"
+	tail -c +$((${console_size[$vm]:-0} + 1)) "$run/$vm.console" >"$run/$vm.boot-death.$boot_deaths"
+	truncate -s "${console_size[$vm]:-0}" "$run/$vm.console"
 	vm_boot[$vm]=$((vm_boot[$vm] - 1))
 	start_vm "$vm"
 }
