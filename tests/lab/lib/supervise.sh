@@ -78,7 +78,7 @@ boot_again() {
 	say "$vm: died in its own boot, is started once more ($(now) s)"
 	tail -c +$((${console_size[$vm]:-0} + 1)) "$run/$vm.console" >"$run/$vm.boot-death.$boot_deaths"
 	truncate -s "${console_size[$vm]:-0}" "$run/$vm.console"
-	vm_boot[$vm]=$((vm_boot[$vm] - 1))
+	vm_boot["$vm"]=$((${vm_boot["$vm"]} - 1))
 	start_vm "$vm"
 }
 
