@@ -69,6 +69,12 @@ struct put {
 	bool remove;
 };
 
+/* The medium as the CPUs see it. */
+static void *seen(const struct store *s, u64 offset)
+{
+	return (char *)s->m.base + offset;
+}
+
 static void touch(struct store *s, u64 offset, u64 length, bool written_back)
 {
 	u64 at;
@@ -94,7 +100,7 @@ static void fence(struct store *s)
 		u64 at = s->touched[i].offset;
 
 		if (s->touched[i].written_back)
-			memcpy(s->kept + at, s->m.base + at, 8);
+			memcpy(s->kept + at, seen(s, at), 8);
 		else
 			s->touched[left++] = s->touched[i];
 	}
@@ -104,7 +110,7 @@ static void fence(struct store *s)
 /* What was stored and not named is on no medium either. */
 static void lose(struct store *s, u64 offset, u64 length)
 {
-	memcpy(s->m.base + offset, s->kept + offset, length);
+	memcpy(seen(s, offset), s->kept + offset, length);
 }
 
 /* Of what is not fenced any words, or, as caches do it, any lines. */
@@ -121,7 +127,7 @@ static void cut(struct store *s)
 			keep = rnd(&s->rng) & 1;
 		line = at / 64;
 		if (keep)
-			memcpy(s->kept + at, s->m.base + at, 8);
+			memcpy(s->kept + at, seen(s, at), 8);
 	}
 	s->nr_touched = 0;
 	lose(s, 0, pmof_kv_record_offset(&s->m.sb, s->m.sb.nr_records));
@@ -163,7 +169,7 @@ static void make_lie(struct store *s, u64 slot, u64 room, const struct pmof_kv_o
 	struct pmof_kv_object last;
 	u64 at, start = pmof_kv_value_offset(o);
 
-	if (!pmof_kv_get_header(s->m.base + slot, &s->m.sb, room, &last))
+	if (!pmof_kv_get_header(seen(s, slot), &s->m.sb, room, &last))
 		return;
 	at = pmof_kv_object_length(&last) - PMOF_TRAILER_SIZE;
 	if (at < start || at + 8 > start + o->value_length)
@@ -214,7 +220,7 @@ static void store_value(struct store *s, const struct put *p, bool written_back)
 {
 	u64 at = p->slot + pmof_kv_value_offset(&p->o);
 
-	make_value(s, s->m.base + at, p->o.generation, p->o.value_length);
+	make_value(s, seen(s, at), p->o.generation, p->o.value_length);
 	touch(s, at, p->o.value_length, written_back);
 }
 
@@ -385,7 +391,7 @@ static int found_live(void *context, u64 slot, const struct pmof_kv_object *o)
 	u8 want[512];
 	unsigned int k;
 
-	w = s->m.base + slot;
+	w = seen(s, slot);
 	k = w->key[KEY_LENGTH - 1] - '0';
 	if (k >= KEYS || s->found[k] || o->value_length != value_length(o->generation)) {
 		s->faults++;
