@@ -15,6 +15,9 @@
 
 #define POLL_BUDGET	16	/* completions in one go */
 
+/* How often who waits looks whether his queue is stuck. */
+#define STUCK_CHECK	(msecs_to_jiffies(PMOF_IO_TIMEOUT_MS) / 4)
+
 /*
  * By itself a waiter spins only where the answer comes sooner than it takes to
  * sleep and to be woken.
@@ -104,7 +107,7 @@ static bool sleep(struct pmof_req *req)
 {
 	unsigned long since = jiffies;
 
-	while (!wait_for_completion_timeout(&req->done, msecs_to_jiffies(PMOF_IO_TIMEOUT_MS) / 4))
+	while (!wait_for_completion_timeout(&req->done, STUCK_CHECK))
 		if (pmof_queue_stuck(req->q, since))
 			return false;
 	return true;
@@ -151,7 +154,7 @@ static void watchdog(struct timer_list *t)
 	if (late)
 		pmof_conn_lost(q->conn, PMOF_NO_ANSWER);
 	else if (busy)
-		mod_timer(t, jiffies + msecs_to_jiffies(PMOF_IO_TIMEOUT_MS) / 4);
+		mod_timer(t, jiffies + STUCK_CHECK);
 }
 
 void pmof_watchdog_init(struct pmof_queue *q)
@@ -169,7 +172,7 @@ void pmof_watchdog_arm(struct pmof_slot *slot)
 	/* A timer that is not pending any more has yet to look, and sees the slot. */
 	smp_mb();
 	if (!timer_pending(t))
-		mod_timer(t, jiffies + msecs_to_jiffies(PMOF_IO_TIMEOUT_MS) / 4);
+		mod_timer(t, jiffies + STUCK_CHECK);
 }
 
 /* No slot is under way, and none will be. */
