@@ -126,15 +126,17 @@ static const char *reason_text(u32 kind)
 /* The server says why it is about to end the connection.  Any context. */
 void pmof_conn_announced(struct pmof_conn *conn, u32 kind)
 {
+	const char *why = reason_text(kind);
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->state_lock, flags);
 	conn->reason = reason_errno(kind);
-	conn->why = reason_text(kind);
+	/* Also where a queue broke first: this is the better reason. */
+	conn->why = why;
 	if (conn->state == PMOF_RECOVERING && conn->reason)
 		conn->refuse = conn->reason;
 	spin_unlock_irqrestore(&conn->state_lock, flags);
-	pmof_conn_lost(conn, reason_text(kind));
+	pmof_conn_lost(conn, why);
 }
 
 /* An attempt to reconnect was refused for lack of rights. */
