@@ -25,7 +25,7 @@ UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c
 	kmod/client/options.c kmod/client/state.c kmod/client/method.c kmod/client/auto_table.c \
 	kmod/server/placement.c kmod/store/format.c kmod/store/steps.c kmod/store/recover.c \
 	kmod/store/index.c kmod/store/alloc.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
-	tests/hmac.c tools/json_check.c tools/config.c
+	tests/hmac.c tools/json_check.c tools/config.c tools/kv_verify.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
