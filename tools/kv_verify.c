@@ -79,6 +79,7 @@ static int see_live(void *context, u64 slot, const struct pmof_kv_object *o)
 	u64 trailer = read_trailer(c, slot, o);
 	u32 chunk = (slot - c->r->sb.chunks) >> PMOF_KV_CHUNK_SHIFT;
 	struct kv_class_use *use = &c->r->class[c->alloc.chunk[chunk].class];
+	int rc;
 
 	if (pmof_kv_alloc_mark(&c->alloc, slot))
 		fault(c, KV_FAULT_SLOT, slot, 0, o->generation);
@@ -90,7 +91,10 @@ static int see_live(void *context, u64 slot, const struct pmof_kv_object *o)
 	use->bytes += pmof_kv_object_length(o);
 	c->r->key_bytes += o->key_length;
 	c->r->value_bytes += o->value_length;
-	return add_live(c, slot, o);
+	rc = add_live(c, slot, o);
+	if (!rc && c->ops->live)
+		rc = c->ops->live(c->context, slot, o);
+	return rc;
 }
 
 static int see_leftover(void *context, u64 slot)

@@ -52,6 +52,8 @@ struct kv_report {
 
 struct kv_verify_ops {
 	void (*fault)(void *context, const struct kv_fault *fault);
+	/* An object that recovery finds.  An error ends the check.  May be NULL. */
+	int (*live)(void *context, u64 slot, const struct pmof_kv_object *o);
 	/* A header that recovery would clear.  May be NULL. */
 	void (*leftover)(void *context, u64 slot);
 };

@@ -4,16 +4,24 @@
 # Included by tests/build.mk.
 
 CRASH_BUILD := $(TEST_BUILD)/crash
-CRASH_PURE := model check log timeline trace_file cuts run keep outside
+CRASH_PURE := model check log timeline trace_file cuts run keep outside store_check
 CRASH_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
 	-D_GNU_SOURCE -Ikmod/common -include tests/unit/pure.h
+
+# The server's own recovery judges images of stores.
+CRASH_STORE := $(patsubst %,$(CRASH_BUILD)/%.o,kmod/store/format kmod/store/recover kmod/store/alloc \
+	tools/kv_verify)
+
+$(CRASH_STORE): $(CRASH_BUILD)/%.o: %.c tests/crash/build.mk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CRASH_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(CRASH_BUILD)/%.o: tests/crash/%.c tests/crash/build.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CRASH_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(CRASH_BUILD)/explore: $(CRASH_PURE:%=$(CRASH_BUILD)/%.o) $(CRASH_BUILD)/explore.o \
-		$(CRASH_BUILD)/replay.o
+		$(CRASH_BUILD)/replay.o $(CRASH_STORE)
 	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^
 
 $(CRASH_BUILD)/fences: $(CRASH_BUILD)/fences.o $(CRASH_BUILD)/trace_file.o
@@ -28,7 +36,7 @@ $(CRASH_UNIT_OBJ): $(TEST_BUILD)/unit/crash-obj/%.o: tests/crash/%.c tests/crash
 
 $(TEST_BUILD)/unit/crash $(TEST_BUILD)/unit/crash_model: $(CRASH_UNIT_OBJ)
 
--include $(wildcard $(CRASH_BUILD)/*.d) $(CRASH_UNIT_OBJ:.o=.d)
+-include $(wildcard $(CRASH_BUILD)/*.d) $(CRASH_STORE:.o=.d) $(CRASH_UNIT_OBJ:.o=.d)
 
 # The workload runs in the client VM.
 CRASH_WORKLOAD := $(CRASH_BUILD)/workload
@@ -41,6 +49,16 @@ CRASH_SQLITE := $(CRASH_BUILD)/sqlite_work
 
 $(CRASH_SQLITE): $(addprefix $(CRASH_BUILD)/,sqlite_work.o sqlite_check.o)
 	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^ -lsqlite3 -lpthread
+
+# Puts and gets on a store.
+CRASH_KV := $(CRASH_BUILD)/kv_work
+
+$(CRASH_BUILD)/kv_work.o: CRASH_CFLAGS += -Iuserlib -Iuapi
+
+$(CRASH_KV): $(CRASH_BUILD)/kv_work.o $(LIBPMOFKV_A) $(LIBPMOF_A)
+	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^ -lpthread
+
+crash-kv-programs: crash-programs $(CRASH_KV)
 
 crash-programs: $(CRASH_BUILD)/explore $(CRASH_BUILD)/fences $(CRASH_WORKLOAD) trace-plugin
 
@@ -68,7 +86,10 @@ crash-sqlite: ## the same under SQLite on ext4 on /dev/pmof0; CUTS=, SEED=, CACH
 	@BUILD="$(BUILD)" tests/crash/sqlite $(CUTS:%=--cuts %) $(SEED:%=--seed %) $(BOOT:%=--boot %) \
 		$(METHOD:%=--method %) $(CACHE)
 
+crash-kv: ## the same of a store; CUTS=, SEED=, OPS=, PROTOCOL=herd|sa|auto select
+	@BUILD="$(BUILD)" tests/crash/kv $(CUTS:%=--cuts %) $(SEED:%=--seed %) $(OPS:%=--ops %) $(PROTOCOL)
+
 check-crash: ## the short form of both, and the test of the plugin (some minutes)
 	@BUILD="$(BUILD)" tests/run crash
 
-.PHONY: crash crash-group crash-mutants crash-mmap crash-sqlite crash-sqlite-programs check-crash
+.PHONY: crash crash-group crash-mutants crash-mmap crash-sqlite crash-sqlite-programs crash-kv crash-kv-programs check-crash

@@ -331,7 +331,7 @@ void check_started(struct checker *c, uint32_t number)
 {
 	const struct op *op = &c->log->op[number];
 
-	if (op->kind == OP_PERSIST || op->kind == OP_SEEN)
+	if (op->kind == OP_PERSIST || op->kind == OP_SEEN || op->kind == OP_READ)
 		return;
 	if (c->state[op->slot].started <= op->index)
 		c->state[op->slot].started = op->index + 1;
@@ -356,6 +356,7 @@ void check_acked(struct checker *c, uint32_t number)
 	case OP_COMMIT:
 	case OP_SEEN:
 	case OP_TXN:
+	case OP_READ:
 		/* What a reader has seen committed is as good as acknowledged. */
 		if (c->state[op->slot].acked <= op->index)
 			c->state[op->slot].acked = op->index + 1;

@@ -43,6 +43,8 @@ static void usage(FILE *f)
 	      "  --fences x86|strict  only this mode\n"
 	      "  --caches-survive     the domain is cpu_cache\n"
 	      "  --quick              stop at the first loss\n"
+	      "  --store              the namespace is a store: recover each image\n"
+	      "  --data-size BYTES    of the namespace, with --store\n"
 	      "  --check PROGRAM      judges each image: PROGRAM DIR (outside.c)\n"
 	      "  --out DIR            keep failures here\n"
 	      "  --save N             and N images to be booted\n"
@@ -226,6 +228,8 @@ static const struct option options[] = {
 	{ "out", required_argument, NULL, 'O' },
 	{ "save", required_argument, NULL, 'S' },
 	{ "check", required_argument, NULL, 'k' },
+	{ "store", no_argument, NULL, 'K' },
+	{ "data-size", required_argument, NULL, 'z' },
 	{ "label", required_argument, NULL, 'L' },
 	{ "replay", required_argument, NULL, 'r' },
 	{ "verify", required_argument, NULL, 'v' },
@@ -272,6 +276,9 @@ static void set_number(struct config *c, int option, const char *name, const cha
 	case 'o':
 		c->data_offset = number(name, value);
 		break;
+	case 'z':
+		c->data_size = number(name, value);
+		break;
 	case 'F':
 		c->first_op = number(name, value);
 		break;
@@ -298,6 +305,9 @@ int main(int argc, char **argv)
 		switch (option) {
 		case 'C':
 			c.caches_survive = true;
+			break;
+		case 'K':
+			c.store = true;
 			break;
 		case 'q':
 			c.quick = true;

@@ -25,9 +25,11 @@ struct config {
 	const char *check;	/* a program that judges images (outside.c), NULL: the checker does */
 	uint64_t first_op;	/* the mark of the log's first operation */
 	uint64_t data_offset;	/* of the namespace in the nvdimm */
+	uint64_t data_size;	/* its bytes: of a store */
 	uint64_t cuts;
 	uint64_t seed;
 	unsigned int images;	/* at each cut */
+	bool store;		/* the namespace is a store: store_check.c judges */
 	bool caches_survive;
 	bool quick;		/* stop at the first failure */
 };
@@ -69,6 +71,12 @@ struct run {
 	unsigned int kept;	/* failures written out, by this and earlier runs */
 };
 
+/* Images are judged as a whole, not slot by slot. */
+static inline bool config_whole(const struct config *c)
+{
+	return c->check || c->store;
+}
+
 const char *fence_mode_name(enum fence_mode mode);
 const char *image_kind_name(enum image_kind kind);
 
@@ -99,5 +107,8 @@ void explain(const struct run *r, const struct place *place, const struct fault 
 int outside_promise(const struct run *r, const char *dir);
 /* Runs that program on an image. False if it finds a fault. */
 bool outside_check(struct run *r, const struct place *place, struct fault *fault);
+
+/* Judges an image with a store. */
+bool store_check(struct run *r, const struct place *place, struct fault *fault);
 
 #endif /* PMOF_CRASH_EXPLORE_H */

@@ -128,6 +128,7 @@ static void tell_op(const struct run *r, uint32_t number, FILE *f)
 	static const char * const names[] = {
 		[OP_PUT] = "put", [OP_ATOMIC] = "atomic", [OP_PREPARE] = "prepare",
 		[OP_COMMIT] = "commit", [OP_SEEN] = "valid get", [OP_PERSIST] = "persist", [OP_TXN] = "transaction",
+		[OP_READ] = "get",
 	};
 	const struct op *op = &r->log->op[number];
 	uint64_t offset, length;
@@ -146,7 +147,7 @@ static void tell_slot(const struct run *r, uint32_t id, FILE *f)
 	const struct slot *s = &r->log->slot[id];
 	uint32_t first = st->acked > 2 ? st->acked - 2 : 0, i, k;
 
-	if (s->type != SLOT_OBJECT)
+	if (s->type != SLOT_OBJECT && s->type != SLOT_KV)
 		first = st->first_open > 2 ? st->first_open - 2 : 0;
 	for (i = first; i < s->nr_ops && i <= st->started; i++)
 		tell_op(r, s->ops[i], f);
@@ -188,6 +189,8 @@ static int write_place(const struct run *r, const struct place *place, const cha
 		fprintf(f, "start=%s\n", c->start);
 	if (c->check)
 		fprintf(f, "check=%s\n", c->check);
+	if (c->store)
+		fprintf(f, "store=1\ndata-size=%" PRIu64 "\n", c->data_size);
 	fprintf(f, "first-op=%" PRIu64 "\ndata-offset=%" PRIu64 "\ncaches-survive=%d\n",
 		c->first_op, c->data_offset, c->caches_survive);
 	fprintf(f, "cut=%" PRIu64 "\npos=%" PRIu64 "\nfences=%s\nimage=%s\nseed=%" PRIu64 "\n",

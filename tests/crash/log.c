@@ -36,6 +36,8 @@ static int add_slot(struct log *log, const char *line)
 		s.type = SLOT_WORD;
 	else if (!strcmp(type, "db"))
 		s.type = SLOT_DB;
+	else if (!strcmp(type, "kv"))
+		s.type = SLOT_KV;
 	else
 		return -1;
 	log->slot = log_grow(log->slot, log->nr_slots, sizeof(s));
@@ -87,9 +89,11 @@ static int parse_op(struct op *op, const char *word, const char *rest)
 		op->kind = OP_SEEN;
 	else if (!strcmp(word, "txn"))
 		op->kind = OP_TXN;
+	else if (!strcmp(word, "read"))
+		op->kind = OP_READ;
 	else
 		return -1;
-	op->durable = op->kind != OP_SEEN;
+	op->durable = op->kind != OP_SEEN && op->kind != OP_READ;
 	return sscanf(rest, "%" SCNu32 " %" SCNu64, &op->slot, &op->version) == 2 ? 0 : -1;
 }
 
@@ -128,17 +132,19 @@ static int parse_line(struct log *log, char *line, bool *ended)
 	return add_op(log, word, line);
 }
 
-static enum slot_type type_for(enum op_kind kind)
+static bool type_fits(enum slot_type type, enum op_kind kind)
 {
 	switch (kind) {
 	case OP_PUT:
-		return SLOT_RAW;
+		return type == SLOT_RAW;
 	case OP_ATOMIC:
-		return SLOT_WORD;
+		return type == SLOT_WORD;
 	case OP_TXN:
-		return SLOT_DB;
+		return type == SLOT_DB || type == SLOT_KV;
+	case OP_READ:
+		return type == SLOT_KV;
 	default:
-		return SLOT_OBJECT;
+		return type == SLOT_OBJECT;
 	}
 }
 
@@ -159,10 +165,12 @@ static int link_op(struct log *log, uint32_t number)
 	s = &log->slot[op->slot];
 	if (op->kind == OP_PUT && (op->from > s->length || op->length > s->length - op->from))
 		return -1;
-	if (s->type != type_for(op->kind) || (op->kind == OP_TXN && op->version != s->nr_ops + 1))
+	if (!type_fits(s->type, op->kind) || (op->kind == OP_TXN && op->version != s->nr_ops + 1))
 		return -1;
-	if (op->kind == OP_SEEN)
-		return 0;
+	if (op->kind == OP_READ)
+		op->index = op->version - 1;
+	if (op->kind == OP_SEEN || op->kind == OP_READ)
+		return op->version ? 0 : -1;
 	op->index = s->nr_ops;
 	s->ops = log_grow(s->ops, s->nr_ops, sizeof(*s->ops));
 	s->ops[s->nr_ops++] = number;
@@ -214,6 +222,10 @@ static int link_ops(struct log *log)
 	/* A get may have begun before the commit that it saw. */
 	for (i = 0; i < log->nr_ops; i++)
 		if (log->op[i].kind == OP_SEEN && link_seen(log, &log->op[i]))
+			goto misfit;
+	for (i = 0; i < log->nr_ops; i++)
+		if (log->op[i].kind == OP_READ &&
+		    log->op[i].version > log->slot[log->op[i].slot].nr_ops)
 			goto misfit;
 	return 0;
 

@@ -6,19 +6,21 @@
  *
  *   pmof-crash-log 1
  *   seed SEED
- *   slot ID raw|object|word|db OFFSET LENGTH    in the order of OFFSET; ID from 0
+ *   slot ID raw|object|word|db|kv OFFSET LENGTH    in the order of OFFSET; ID from 0
  *   put N SLOT VERSION FROM LENGTH DURABLE      bytes [FROM, FROM + LENGTH) of the slot
  *   atomic N SLOT VERSION                       durable CAS or FETCH_ADD
  *   prepare N SLOT GENERATION
  *   commit N SLOT GENERATION                    the whole object
  *   seen N SLOT GENERATION                      a VALID get that returned this
  *   persist N OFFSET LENGTH PUT...              and the puts that it covers
- *   txn N SLOT VERSION                          a transaction of a database; versions from 1
+ *   txn N SLOT VERSION                          a transaction of a database, a put or delete of a
+ *                                               key; versions from 1
+ *   read N SLOT VERSION                         a get of a key that returned this
  *   end OPERATIONS
  *
  * Offsets are in the namespace. A slot has one put, atomic, prepare or commit
  * in flight at a time, in the order of their numbers. A database is a slot without
- * a place: whoever looks into the image finds it (outside.c).
+ * a place: whoever looks into the image finds it (outside.c). So is a key (store_check.c).
  */
 #ifndef PMOF_CRASH_LOG_H
 #define PMOF_CRASH_LOG_H
@@ -35,6 +37,7 @@ enum slot_type {
 	SLOT_OBJECT,
 	SLOT_WORD,
 	SLOT_DB,
+	SLOT_KV,
 };
 
 enum op_kind {
@@ -45,6 +48,7 @@ enum op_kind {
 	OP_SEEN,
 	OP_PERSIST,
 	OP_TXN,
+	OP_READ,
 };
 
 struct slot {

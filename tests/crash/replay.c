@@ -29,6 +29,10 @@ static int set_field(struct config *c, struct place *p, const char *name, const 
 		c->first_op = strtoull(value, NULL, 10);
 	else if (!strcmp(name, "data-offset"))
 		c->data_offset = strtoull(value, NULL, 10);
+	else if (!strcmp(name, "store"))
+		c->store = atoi(value);
+	else if (!strcmp(name, "data-size"))
+		c->data_size = strtoull(value, NULL, 10);
 	else if (!strcmp(name, "caches-survive"))
 		c->caches_survive = atoi(value);
 	else if (!strcmp(name, "cut"))
@@ -108,7 +112,8 @@ int replay_show(const struct config *c, const struct log *log, const struct trac
 
 	if (go_to(&r, c, log, trace, t, place))
 		return -1;
-	if (c->check ? outside_check(&r, place, &fault) :
+	if (c->store ? store_check(&r, place, &fault) :
+	    c->check ? outside_check(&r, place, &fault) :
 		       run_check_image(&r, &place->image, &fault)) {
 		printf("no fault in this image\n");
 	} else {

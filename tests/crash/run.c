@@ -277,6 +277,8 @@ static bool check_image(struct run *r, const struct place *place, struct fault *
 	const struct image *image = &place->image;
 	uint32_t i;
 
+	if (r->config->store)
+		return store_check(r, place, fault);
 	if (r->config->check)
 		return outside_check(r, place, fault);
 	if (image->kind == IMAGE_LOST)
@@ -306,10 +308,10 @@ static int do_cut(struct run *r, uint64_t cut)
 
 	find_affected(r);
 	r->totals.cuts++;
-	r->totals.lines += r->config->check ? r->model.nr_dirty : 0;
+	r->totals.lines += config_whole(r->config) ? r->model.nr_dirty : 0;
 	for (i = 0; i < r->config->images; i++) {
 		/* Without a dirty line all images are one. */
-		if (i && !(r->config->check ? r->model.nr_dirty : r->nr_affected))
+		if (i && !(config_whole(r->config) ? r->model.nr_dirty : r->nr_affected))
 			break;
 		place.image = nth_image(r, cut, i);
 		r->totals.images++;

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "../../kmod/common/wire.h"
+#include "../../uapi/pmof_kv.h"
+#include "kv.h"
 #include "model.h"
 #include "timeline.h"
 
@@ -196,9 +198,21 @@ static bool opcode_fits(const struct op *op, unsigned int opcode)
 		return opcode == PMOF_MSG_PUT || opcode == PMOF_MSG_COMMIT;
 	case OP_PERSIST:
 		return opcode == PMOF_MSG_PERSIST;
+	case OP_TXN:
+		return opcode == PMOF_KV_COMMIT || opcode == PMOF_KV_PUT_INLINE ||
+		       opcode == PMOF_KV_DELETE;
 	default:
 		return opcode == PMOF_MSG_PERSIST || opcode == PMOF_MSG_PUT;
 	}
+}
+
+/* The store names a key by checksum and length. */
+static bool key_fits(const struct log *log, const struct op *op, const struct named_range *r)
+{
+	char key[KV_MAX_KEY];
+	uint32_t length = kv_key(log->seed, op->slot, key);
+
+	return r->length == length && r->offset == crc32c(~0U, key, length);
 }
 
 /* Objects are named by range or by trailer; an object has one operation at a time. */
@@ -206,6 +220,8 @@ static bool range_fits(const struct log *log, const struct op *op, const struct 
 {
 	uint64_t offset, length;
 
+	if (op->kind == OP_TXN)
+		return key_fits(log, op, r);
 	log_op_range(log, op, &offset, &length);
 	if (op->kind == OP_PREPARE || op->kind == OP_COMMIT)
 		return r->offset >= offset && r->offset < offset + length;
@@ -255,12 +271,20 @@ static void match_reply(struct scan *s, const struct log *log, struct op *op)
 			reply = s->request[i].reply_pos;
 		}
 	}
-	/* Two threads may persist one range at a time: whose reply is it? */
-	if (!found || (op->kind == OP_PERSIST && hits > 1))
+	/* Two threads may persist one range at a time, a put may follow one that was refused. */
+	if (!found || ((op->kind == OP_PERSIST || op->kind == OP_TXN) && hits > 1))
 		return;
 	found->taken = true;
 	op->ack_pos = reply;
 	op->by_reply = true;
+}
+
+/* A transaction of a database is many, and a get promises only what it has returned. */
+static bool one_request(const struct log *log, const struct op *op)
+{
+	if (op->kind == OP_READ)
+		return false;
+	return op->kind != OP_TXN || log->slot[op->slot].type == SLOT_KV;
 }
 
 static void place_op(struct scan *s, struct op *op)
@@ -317,8 +341,7 @@ int timeline_make(struct timeline *t, struct log *log, const struct trace *serve
 	}
 	for (i = 0; i < log->nr_ops; i++) {
 		place_op(&s, &log->op[i]);
-		/* A transaction is many requests. */
-		if (log->op[i].kind != OP_TXN)
+		if (one_request(log, &log->op[i]))
 			match_reply(&s, log, &log->op[i]);
 	}
 	make_events(t, log);

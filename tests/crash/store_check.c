@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Images with a store in them: recovered by the server's own code (tools/kv_verify.c), and
+ * then each key must have what was acknowledged last, or something that had begun behind
+ * it; no key may have two objects, no slot two owners, and nothing that a power cut does
+ * not explain may be there.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../tools/kv_verify.h"
+#include "explore.h"
+#include "kv.h"
+
+struct judge {
+	const struct run *r;
+	const uint8_t *base;
+	struct fault *fault;
+	bool *found;			/* by key */
+	uint8_t buf[KV_MAX_VALUE];
+	bool good;
+};
+
+/* The first fault is kept. */
+static void blame(struct judge *j, uint32_t key, uint64_t offset, const char *what)
+{
+	const struct slot *s = key < j->r->log->nr_slots ? &j->r->log->slot[key] : NULL;
+	const struct slot_state *st = s ? &j->r->checker.state[key] : NULL;
+
+	if (!j->good)
+		return;
+	j->good = false;
+	j->fault->slot = s ? key : 0;
+	j->fault->op = st && st->acked ? s->ops[st->acked - 1] : UINT32_MAX;
+	j->fault->offset = offset;
+	snprintf(j->fault->text, sizeof(j->fault->text),
+		 "key %" PRIu32 ": %s (acknowledged: %u, begun: %u)", key, what,
+		 st ? st->acked : 0, st ? st->started : 0);
+}
+
+static int see_live(void *context, u64 slot, const struct pmof_kv_object *o)
+{
+	struct judge *j = context;
+	const uint8_t *bytes = j->base + slot + sizeof(struct pmof_kv_wire_header);
+	uint64_t seed = j->r->log->seed;
+	uint32_t key = kv_key_number(seed, bytes, o->key_length);
+	const struct slot_state *st;
+	uint64_t v;
+
+	if (key >= j->r->log->nr_slots) {
+		blame(j, key, slot, "a live object has a key that nobody has put");
+		return 0;
+	}
+	st = &j->r->checker.state[key];
+	j->found[key] = true;
+	for (v = st->acked; v <= st->started; v++)
+		if (kv_is_value(seed, key, v, bytes + o->key_length, o->value_length, j->buf))
+			return 0;
+	for (v = 1; v < st->acked; v++)
+		if (kv_is_value(seed, key, v, bytes + o->key_length, o->value_length, j->buf)) {
+			blame(j, key, slot, "an older version is back, or a newer one lost");
+			return 0;
+		}
+	blame(j, key, slot, "the value is torn, or of no version");
+	return 0;
+}
+
+static void see_fault(void *context, const struct kv_fault *f)
+{
+	static const char * const text[KV_FAULTS] = {
+		[KV_FAULT_KEY] = "two live objects have one key",
+		[KV_FAULT_GENERATION] = "two live objects have one generation",
+		[KV_FAULT_SLOT] = "a slot has two owners",
+		[KV_FAULT_TRAILER] = "a trailer that nobody writes",
+		[KV_FAULT_RECORD] = "a record names what is no slot",
+	};
+
+	blame(context, 0, f->offset, text[f->kind]);
+}
+
+static void see_missing(struct judge *j)
+{
+	const struct log *log = j->r->log;
+	uint32_t key;
+
+	for (key = 0; key < log->nr_slots; key++) {
+		const struct slot_state *st = &j->r->checker.state[key];
+		uint64_t v = st->acked;
+
+		while (!j->found[key] && v <= st->started && !kv_absent(log->seed, key, v))
+			v++;
+		if (!j->found[key] && v > st->started)
+			blame(j, key, 0, "it is lost");
+	}
+}
+
+static void judge(struct judge *j)
+{
+	static const struct kv_verify_ops ops = { .fault = see_fault, .live = see_live };
+	const struct config *c = j->r->config;
+	struct kv_report report;
+	int rc = kv_verify(j->base, c->data_size, &ops, j, &report);
+
+	if (rc)
+		blame(j, 0, 0, "no superblock counts");
+	else
+		see_missing(j);
+}
+
+/*
+ * The image in place of what is guaranteed, for as long as it is looked at: only dirty lines
+ * differ. @lines: what they hold else.
+ */
+static void exchange(struct model *m, uint8_t *lines)
+{
+	uint8_t line[TRACE_LINE];
+	uint32_t i;
+
+	for (i = 0; i < m->nr_dirty; i++) {
+		uint8_t *durable = m->durable + m->dirty[i] * TRACE_LINE;
+
+		memcpy(line, durable, TRACE_LINE);
+		memcpy(durable, lines + (size_t)i * TRACE_LINE, TRACE_LINE);
+		memcpy(lines + (size_t)i * TRACE_LINE, line, TRACE_LINE);
+	}
+}
+
+bool store_check(struct run *r, const struct place *place, struct fault *fault)
+{
+	struct model *m = &r->model;
+	struct judge *j = calloc(1, sizeof(*j));
+	uint8_t *lines = malloc((size_t)m->nr_dirty * TRACE_LINE + 1);
+	uint32_t i;
+	bool good;
+
+	*fault = (struct fault){ .op = UINT32_MAX };
+	if (!j || !lines || r->config->data_offset + r->config->data_size > m->size)
+		abort();
+	*j = (struct judge){ .r = r, .base = m->durable + r->config->data_offset, .fault = fault,
+			     .found = calloc(r->log->nr_slots, 1), .good = true };
+	r->totals.slots += r->log->nr_slots;
+	for (i = 0; i < m->nr_dirty; i++)
+		model_read(m, &place->image, m->dirty[i] * TRACE_LINE,
+			   lines + (size_t)i * TRACE_LINE, TRACE_LINE);
+	exchange(m, lines);
+	judge(j);
+	exchange(m, lines);
+	good = j->good;
+	free(j->found);
+	free(j);
+	free(lines);
+	return good;
+}
