@@ -25,7 +25,8 @@ UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c
 	kmod/client/options.c kmod/client/state.c kmod/client/method.c kmod/client/auto_table.c \
 	kmod/server/placement.c kmod/store/format.c kmod/store/steps.c kmod/store/recover.c \
 	kmod/store/index.c kmod/store/alloc.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
-	tests/hmac.c tools/json_check.c tools/config.c tools/kv_verify.c
+	tests/hmac.c tools/json_check.c tools/config.c tools/kv_verify.c tests/kv/linear.c \
+	tests/kv/register.c tests/kv/history.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -88,6 +89,8 @@ include tests/crash/build.mk
 include tests/boot/build.mk
 
 include tests/chaos/build.mk
+
+include tests/kv/build.mk
 
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
 
