@@ -26,7 +26,7 @@ UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c
 	kmod/server/placement.c kmod/store/format.c kmod/store/steps.c kmod/store/recover.c \
 	kmod/store/index.c kmod/store/alloc.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
 	tests/hmac.c tools/json_check.c tools/config.c tools/kv_verify.c tests/kv/linear.c \
-	tests/kv/register.c tests/kv/history.c
+	tests/kv/register.c tests/kv/history.c tools/kv_workload.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -41,7 +41,7 @@ $(UNIT_TESTS:%=$(TEST_BUILD)/unit/test_%.o): $(TEST_BUILD)/unit/%.o: tests/unit/
 	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(UNIT_PROGRAMS): $(TEST_BUILD)/unit/%: $(TEST_BUILD)/unit/test_%.o $(UNIT_OBJ)
-	$(Q)$(CC) $(UNIT_CFLAGS) -o $@ $^ -ljson-c
+	$(Q)$(CC) $(UNIT_CFLAGS) -o $@ $^ -ljson-c -lm
 
 # --- programs that run in the client VM -------------------------------------
 

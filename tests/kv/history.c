@@ -77,7 +77,7 @@ static bool parse(char *line, struct op *op)
 	char *word[WORDS + 1] = { NULL }, *save = NULL;
 	int n = 0;
 
-	for (word[0] = strtok_r(line, " \t\n", &save); word[n] && n < WORDS - 1;)
+	for (word[0] = strtok_r(line, " \t\n", &save); n < WORDS - 1 && word[n];)
 		word[++n] = strtok_r(NULL, " \t\n", &save);
 	*op = (struct op){ 0 };
 	if (n < 6 || !number(word[0], &op->key) || !number(word[1], &op->client) ||
