@@ -21,6 +21,7 @@ TEST_CFLAGS := -std=gnu11 -g -Wall -Wextra -Wshadow -Wno-format-overflow \
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_TESTS:%=$(TEST_BUILD)/unit/%)
 UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
+	kmod/common/wire_service.c \
 	kmod/common/auth.c kmod/common/range.c kmod/common/pieces.c kmod/common/names.c \
 	kmod/client/options.c kmod/client/state.c kmod/client/method.c kmod/client/auto_table.c \
 	kmod/server/placement.c kmod/store/format.c kmod/store/steps.c kmod/store/recover.c \
@@ -60,6 +61,7 @@ $(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero \
 	hostile_bad fuzz_peer)
 $(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
+	kmod/common/wire_service.c \
 	kmod/common/range.c
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
@@ -69,6 +71,7 @@ $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c 
 # So does who tries everybody's rights, and has to prove who he is.
 RIGHTS_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,rights rights_login rights_end)
 $(RIGHTS_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
+	kmod/common/wire_service.c \
 	kmod/common/range.c kmod/common/auth.c tests/hmac.c
 $(RIGHTS_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(RIGHTS_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h

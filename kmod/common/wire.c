@@ -242,6 +242,7 @@ size_t pmof_put_login_reply(struct pmof_wire_login_reply *w, u16 tag,
 	w->max_ranges = cpu_to_le16(r->max_ranges);
 	w->domain = r->domain;
 	w->placement = r->placement;
+	w->service = r->service;
 	w->max_inline = cpu_to_le16(r->max_inline);
 	memcpy(w->proof, r->proof, sizeof(w->proof));
 	return sizeof(*w);
@@ -281,6 +282,7 @@ int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *o
 	out->max_ranges = le16_to_cpu(w->max_ranges);
 	out->domain = w->domain;
 	out->placement = w->placement;
+	out->service = w->service;
 	out->max_inline = le16_to_cpu(w->max_inline);
 	memcpy(out->proof, w->proof, sizeof(out->proof));
 	return login_reply_ok(out) ? 0 : PMOF_SC_INVALID;

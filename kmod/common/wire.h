@@ -49,6 +49,9 @@ enum pmof_wire_opcode {
 	PMOF_MSG_REVALIDATE	= 0x14,	/* I/O: VF where PF is set */
 	PMOF_MSG_ZERO		= 0x15,	/* I/O: a range of zeros, durable */
 	PMOF_MSG_GET		= 0x16,	/* I/O: data inline in the reply */
+	PMOF_MSG_SERVICE	= 0x20,	/* I/O: from here on the namespace's service's own, */
+	PMOF_MSG_SERVICE_READ	= 0x30,	/* I/O: likewise; they change nothing */
+	PMOF_MSG_SERVICE_CLOSE	= 0x3f,	/* I/O: a context of the service ends; the last of them */
 	PMOF_MSG_ANNOUNCE	= 0x40,	/* admin: from the server, unasked, not answered */
 	PMOF_MSG_REPLY		= 0x80,	/* set in the opcode of every reply */
 };
@@ -183,7 +186,8 @@ struct pmof_wire_login_reply {
 	__u8 domain;		/* enum pmof_domain */
 	__u8 placement;		/* enum pmof_placement */
 	__le16 max_inline;	/* bytes of data in one PUT message */
-	__u8 reserved[4];
+	__u8 service;		/* enum pmof_service */
+	__u8 reserved[3];
 	__u8 proof[PMOF_WIRE_MAC_LEN];	/* of the client's key, over all before it; or zero */
 };
 
@@ -397,9 +401,27 @@ struct pmof_wire_objects_reply {
 	__le64 generation[];	/* zero: not committed (REVALIDATE) */
 };
 
-#define PMOF_IO_REPLY_SIZE						\
-	(sizeof(struct pmof_wire_objects_reply) + PMOF_MAX_OBJECTS * sizeof(__le64))
+/*
+ * PMOF_MSG_SERVICE to PMOF_MSG_SERVICE_CLOSE: a call of the service behind the
+ * namespace.  What the data say is between it and who makes the call; a reply's stand
+ * right behind its header.
+ */
+struct pmof_wire_service {
+	struct pmof_wire_hdr hdr;
+	__le32 context;		/* of the client's calls: an open file.  Not 0, never used again */
+	__le32 reserved;
+	__u8 data[];		/* PMOF_MSG_SERVICE_CLOSE: none */
+};
 
+static_assert(sizeof(struct pmof_wire_service) == 24, "wire layout");
+
+#define PMOF_IO_REPLY_SIZE	PMOF_IO_MSG_SIZE	/* largest reply on an I/O queue */
+
+#define PMOF_MAX_CALL		(PMOF_IO_MSG_SIZE - sizeof(struct pmof_wire_service))
+#define PMOF_MAX_CALL_REPLY	(PMOF_IO_REPLY_SIZE - sizeof(struct pmof_wire_hdr))
+
+static_assert(sizeof(struct pmof_wire_objects_reply) + PMOF_MAX_OBJECTS * sizeof(__le64) <=
+	      PMOF_IO_REPLY_SIZE, "the reply to a PREPARE fits");
 static_assert(sizeof(struct pmof_wire_get_reply) + PMOF_MAX_GET <= PMOF_IO_REPLY_SIZE,
 	      "the reply to a GET fits");
 
@@ -441,6 +463,7 @@ struct pmof_login_reply {
 	u16 max_inline;
 	u8 domain;
 	u8 placement;
+	u8 service;
 	u8 proof[PMOF_WIRE_MAC_LEN];
 };
 
@@ -539,6 +562,16 @@ size_t pmof_put_objects_reply(struct pmof_wire_objects_reply *w, u8 opcode, u16 
 			      const u64 *generation, u32 count);
 int pmof_get_objects_reply(const void *buf, size_t len, u8 opcode, u32 asked,
 			   u64 generation[PMOF_MAX_OBJECTS]);
+
+static inline bool pmof_is_service(u8 opcode)
+{
+	return opcode >= PMOF_MSG_SERVICE && opcode <= PMOF_MSG_SERVICE_CLOSE;
+}
+
+size_t pmof_put_service(struct pmof_wire_service *w, u8 opcode, u16 tag, u32 context, u32 length);
+int pmof_get_service(const void *buf, size_t len, u32 *context, u32 *length);
+size_t pmof_put_service_reply(struct pmof_wire_hdr *w, u8 opcode, u16 tag, u32 length);
+int pmof_get_service_reply(const void *buf, size_t len, u8 opcode, u32 *length);
 
 int pmof_status_to_errno(u32 status);
 const char *pmof_status_str(u32 status);

@@ -35,7 +35,7 @@ static const struct pmof_login_reply login_reply = {
 	.session_id = 0xa1a2a3a4a5a6a7a8ULL, .generation = 0xb1b2b3b4b5b6b7b8ULL,
 	.ns_size = NS_SIZE + 1, .segment_size = 2 << 20, .features = 1, .nr_segments = 257,
 	.methods = 6, .flags = PMOF_LOGIN_R_DURABLE, .nr_queues = 2, .max_ranges = 16,
-	.domain = 1, .placement = 1, .max_inline = PMOF_MAX_INLINE,
+	.domain = 1, .placement = 1, .service = 1, .max_inline = PMOF_MAX_INLINE,
 	.proof = { [0] = 7, [PMOF_WIRE_MAC_LEN - 1] = 8 },
 };
 
@@ -374,6 +374,19 @@ static int decode_get_reply(const void *buf, size_t len)
 	return pmof_get_get_reply(buf, len, 100);
 }
 
+static size_t build_service_close(void *buf)
+{
+	return pmof_put_service(buf, PMOF_MSG_SERVICE_CLOSE, 1, 7, 0);
+}
+
+static int decode_service(const void *buf, size_t len)
+{
+	u32 context, length;
+	int rc = pmof_get_request_hdr(buf, len);
+
+	return rc ? rc : pmof_get_service(buf, len, &context, &length);
+}
+
 static const struct message messages[] = {
 	{ "connect", build_connect, decode_connect, true },
 	{ "connect with a MAC", build_connect_mac, decode_connect, true },
@@ -399,6 +412,7 @@ static const struct message messages[] = {
 	{ "pieces reply", build_pieces_reply, decode_pieces_reply, false },
 	{ "get", build_get, decode_get, false },
 	{ "get reply", build_get_reply, decode_get_reply, false },
+	{ "service close", build_service_close, decode_service, false },
 };
 
 /* Decodes exactly @len bytes, from a block with nothing behind it. */

@@ -162,4 +162,79 @@ TEST(get_reply_length)
 	EXPECT_EQ(PMOF_SC_MEDIUM, pmof_get_get_reply(buf, sizeof(struct pmof_wire_hdr), 100));
 }
 
+/* --- calls of a service --------------------------------------------------------- */
+
+static size_t build_service(void *buf, u8 opcode, u32 context, u32 length)
+{
+	memset((char *)buf + sizeof(struct pmof_wire_service), 0xda, length);
+	return pmof_put_service(buf, opcode, 1, context, length);
+}
+
+TEST(service_round_trip)
+{
+	static const u32 lengths[] = { 0, 1, 15, 16, PMOF_MAX_CALL };
+	u8 buf[PMOF_IO_MSG_SIZE];
+	u32 context, length;
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		len = build_service(buf, PMOF_MSG_SERVICE, 0xfedcba98, lengths[i]);
+		ASSERT_EQ(sizeof(struct pmof_wire_service) + lengths[i], len);
+		ASSERT_EQ(0, pmof_get_request_hdr(buf, len));
+		ASSERT_EQ(0, pmof_get_service(buf, len, &context, &length));
+		EXPECT_EQ(0xfedcba98, context);
+		EXPECT_EQ(lengths[i], length);
+		EXPECT_EQ(0, ((struct pmof_wire_service *)buf)->reserved);
+	}
+	EXPECT_EQ(PMOF_IO_MSG_SIZE, len);
+}
+
+TEST(service_limits)
+{
+	u8 buf[PMOF_IO_MSG_SIZE + 1];
+	struct pmof_wire_service *w = (void *)buf;
+	u32 context, length;
+	size_t len;
+
+	len = build_service(buf, PMOF_MSG_SERVICE_READ, 0, 16);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service(buf, len, &context, &length));
+	len = build_service(buf, PMOF_MSG_SERVICE_READ, 1, 16);
+	w->reserved = cpu_to_le32(1U << 31);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service(buf, len, &context, &length));
+	len = build_service(buf, PMOF_MSG_SERVICE_READ, 1, PMOF_MAX_CALL + 1);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service(buf, len, &context, &length));
+	len = build_service(buf, PMOF_MSG_SERVICE_CLOSE, 1, 1);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service(buf, len, &context, &length));
+}
+
+TEST(service_opcodes)
+{
+	EXPECT_FALSE(pmof_is_service(PMOF_MSG_SERVICE - 1));
+	EXPECT_TRUE(pmof_is_service(PMOF_MSG_SERVICE));
+	EXPECT_TRUE(pmof_is_service(PMOF_MSG_SERVICE_CLOSE));
+	EXPECT_FALSE(pmof_is_service(PMOF_MSG_SERVICE_CLOSE + 1));
+	EXPECT_FALSE(pmof_is_service(PMOF_MSG_SERVICE | PMOF_MSG_REPLY));
+}
+
+TEST(service_reply)
+{
+	u8 buf[PMOF_IO_REPLY_SIZE + 1];
+	struct pmof_wire_hdr *w = (void *)buf;
+	u32 length;
+	size_t len;
+
+	len = pmof_put_service_reply(w, PMOF_MSG_SERVICE, 3, PMOF_MAX_CALL_REPLY);
+	ASSERT_EQ(PMOF_IO_REPLY_SIZE, len);
+	EXPECT_EQ(0, pmof_get_service_reply(buf, len, PMOF_MSG_SERVICE, &length));
+	EXPECT_EQ(PMOF_MAX_CALL_REPLY, length);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service_reply(buf, len, PMOF_MSG_SERVICE_READ, &length));
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service_reply(buf, len - 1, PMOF_MSG_SERVICE, &length));
+	len = pmof_put_service_reply(w, PMOF_MSG_SERVICE, 3, PMOF_MAX_CALL_REPLY + 1);
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service_reply(buf, len, PMOF_MSG_SERVICE, &length));
+	len = pmof_put_service_reply(w, PMOF_MSG_SERVICE, 3, 0);
+	w->status = cpu_to_le32(PMOF_SC_READ_ONLY);
+	EXPECT_EQ(PMOF_SC_READ_ONLY,
+		  pmof_get_service_reply(buf, len, PMOF_MSG_SERVICE, &length));
+}
+
 TEST_HARNESS_MAIN

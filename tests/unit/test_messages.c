@@ -270,6 +270,7 @@ TEST(login_reply_round_trip)
 	EXPECT_EQ(login_reply.domain, out.domain);
 	EXPECT_EQ(login_reply.placement, out.placement);
 	EXPECT_EQ(login_reply.max_inline, out.max_inline);
+	EXPECT_EQ(login_reply.service, out.service);
 	EXPECT_EQ(0, memcmp(login_reply.proof, out.proof, PMOF_WIRE_MAC_LEN));
 }
 
