@@ -27,13 +27,14 @@
  *             contents are undefined
  *   ESTALE    a put with PMOF_F_COMMIT: the object is not prepared with that
  *             generation (told by the methods assist and rpc only; its data may
- *             have been overwritten: not with rpc)
+ *             have been overwritten: not with rpc).  Or the connection is not that of
+ *             pmof_op.session
  *   ENOTTY    unknown ioctl
  *   EIO       the connection was lost before the operation was acknowledged, and
  *             has not been recovered in time (fail_io_timeout): a put may or may not
  *             have been placed, and nothing is promised of its durability.  At once
- *             for what may have happened and must not happen twice: CAS, FETCH_ADD,
- *             and anything with PMOF_F_NOREPLAY; all else is sent again, as a whole,
+ *             for what may have happened and must not happen twice: CAS, FETCH_ADD, CALL,
+ *             and anything with PMOF_F_NOREPLAY or a session; all else is sent again, as a whole,
  *             on a new connection.  PERSIST, fsync: the server has restarted; puts
  *             that were not made durable before may be lost (told once for each
  *             open file).  Or a bad sector of the medium lies in the range
@@ -41,8 +42,10 @@
  *   ENODEV    the device was disconnected by its administrator, or the server no
  *             longer exports the namespace
  *   EACCES    the server has withdrawn the rights
- *   ECANCELED (SUBMIT, per operation) an earlier operation failed first
+ *   ECANCELED (SUBMIT, per operation) an earlier operation failed first; it was not sent
  *   EINTR     a fatal signal came while the operation waited to be started
+ *   EMSGSIZE  CALL: the answer is longer than its buffer; it has happened
+ *   EOVERFLOW CALL: too many files have been opened on this device
  *   ENOMEM    out of memory; as EFAULT
  *
  * Offsets and lengths are in bytes.  A length of zero succeeds and does
@@ -91,6 +94,7 @@ enum pmof_service {
 #define PMOF_F_COMMIT		0x2 /* PUT: commit the object; implies PMOF_F_PERSIST */
 #define PMOF_F_VALID		0x4 /* GET: EAGAIN unless the object is committed */
 #define PMOF_F_NOREPLAY		0x8 /* any: EIO rather than a second time, see EIO above */
+#define PMOF_F_ORDERED		0x10 /* CALL: what has completed on this device is placed */
 
 /*
  * The trailer of an object, a little-endian word: 48 bits of generation, PF
@@ -153,6 +157,10 @@ enum pmof_placement {
  * @max_submit: operations that one SUBMIT takes
  * @max_rpc: bytes that the rpc method takes; a larger put goes by assist
  * @name: namespace name, NUL terminated
+ * @service: enum pmof_service
+ * @max_call: with PMOF_FEAT_CALL: bytes of a request that CALL takes, else 0
+ * @session: of the connection there is now, or of the next attempt to make one: another
+ *	number with every new one.  For struct pmof_op
  */
 struct pmof_info {
 	__u32 size;
@@ -170,6 +178,9 @@ struct pmof_info {
 	__u32 max_submit;
 	__u32 max_rpc;
 	char name[64];
+	__u32 service;
+	__u32 max_call;
+	__aligned_u64 session;
 };
 
 /**
@@ -256,13 +267,24 @@ struct pmof_atomic {
  * @flags: PMOF_F_*
  * @result: out: 0 or a negative errno
  * @offset: first byte in the namespace
- * @length: bytes; 8 for CAS and FETCH_ADD
- * @addr: PUT, GET: user buffer; else zero
- * @compare: as in struct pmof_atomic; else zero
+ * @length: bytes; 8 for CAS and FETCH_ADD; CALL: of the request, 1 to max_call
+ * @addr: PUT, GET: user buffer; CALL: the request; else zero
+ * @compare: as in struct pmof_atomic; CALL: address of the reply's buffer; else zero
  * @operand: as in struct pmof_atomic; PUT with PMOF_F_COMMIT: the generation;
  *	else zero
  * @old: out: as in struct pmof_atomic; PREPARE, REVALIDATE and GET with
- *	PMOF_F_VALID: the generation
+ *	PMOF_F_VALID: the generation; CALL: bytes of the reply
+ * @session: 0, or pmof_info.session: on any other connection than that one it fails with
+ *	ESTALE and has done nothing; lost on that one it is EIO, as with PMOF_F_NOREPLAY
+ * @call: CALL: what the service is asked, 0x20 to 0x3e; else zero
+ * @room: CALL: bytes of the reply's buffer; else zero
+ *
+ * CALL sends a message to the namespace's service (enum pmof_service), which answers
+ * with another; @offset is zero.  What the two say is between the caller and the service;
+ * a request that the service does not like is no error of CALL.  Up to 0x2f it changes
+ * something: the file is open for writing, and the session may write; from 0x30 on the file
+ * is open for reading.  Once posted it is not sent again: EIO as for CAS.  EMSGSIZE: the
+ * answer is longer than @room; what was asked has happened.
  */
 struct pmof_op {
 	__u32 size;
@@ -276,6 +298,9 @@ struct pmof_op {
 	__aligned_u64 compare;
 	__aligned_u64 operand;
 	__aligned_u64 old;
+	__aligned_u64 session;
+	__u32 call;
+	__u32 room;
 };
 
 /**
@@ -292,6 +317,9 @@ struct pmof_op {
  * are not ordered.  (So a COMMIT's generation must be known beforehand.)
  * PREPAREs that follow each other go to the server together, as if they were
  * one operation, and so do REVALIDATEs; each has a result of its own.
+ * A CALL behind PUTs is sent behind them without waiting: the service finds them placed.
+ * CALLs that follow each other are under way together, in no order; what else comes behind
+ * a CALL starts when that has been answered.
  * All descriptors are checked before the first runs; a malformed one fails the
  * call and nothing has happened.  Otherwise the call returns 0 and each @result
  * tells; behind a failed operation the rest is ECANCELED.
@@ -307,8 +335,7 @@ struct pmof_submit {
 /*
  * io_uring: an SQE with opcode IORING_OP_URING_CMD, cmd_op PMOF_URING_CMD_OP and a
  * struct pmof_op in the command area of a ring with IORING_SETUP_SQE128.  All
- * opcodes and flags of SUBMIT; @size as in an ioctl, at most 80; @result and @old
- * are not looked at.  The CQE's res is the result, 0 or a negative errno, and with
+ * opcodes and flags of SUBMIT; @size is 80; @result and @old are not looked at.  The CQE's res is the result, 0 or a negative errno, and with
  * IORING_SETUP_CQE32 the first word of its big_cqe is what SUBMIT returns in @old.
  * With IORING_URING_CMD_FIXED the @addr of a PUT or GET lies in the registered buffer
  * buf_index.  ENOTTY: another cmd_op; EINVAL: no SQE128, too.  Commands are not

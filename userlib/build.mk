@@ -4,7 +4,7 @@
 # Included by the top Makefile.
 
 LIBPMOF_SO := libpmof.so.1
-LIBPMOF_REAL := $(LIBPMOF_SO).1.0
+LIBPMOF_REAL := $(LIBPMOF_SO).2.0
 
 LIBPMOF_SRC := $(wildcard userlib/*.c)
 LIBPMOF_HDR := userlib/libpmof.h uapi/pmof.h

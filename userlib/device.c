@@ -245,3 +245,16 @@ int pmof_submit(struct pmof_dev *dev, struct pmof_op *ops, unsigned int nr)
 
 	return call(dev, PMOF_IOC_SUBMIT, &s);
 }
+
+int pmof_call(struct pmof_dev *dev, unsigned int call_opcode, const void *request, uint32_t length,
+	      void *reply, uint32_t room)
+{
+	struct pmof_op op;
+	int ret;
+
+	pmof_prep_call(&op, call_opcode, request, length, reply, room, 0);
+	ret = pmof_submit(dev, &op, 1);
+	if (!ret)
+		ret = op.result;
+	return ret ? ret : (int)op.old;
+}

@@ -253,6 +253,25 @@ int pmof_get_valid(struct pmof_dev *dev, void *buf, uint64_t length, uint64_t of
  */
 int pmof_revalidate(struct pmof_dev *dev, uint64_t offset, uint64_t length, uint64_t *generation);
 
+/* --- the namespace's service --------------------------------------------------- */
+
+/**
+ * pmof_call - ask the namespace's service, and get its answer
+ * @dev: handle; opened for writing if @call is below 0x30, else for reading
+ * @call: what is asked, 0x20 to 0x3e; pmof_kv.h has a store's
+ * @request: bytes for the service
+ * @length: bytes, 1 to max_call of struct pmof_info
+ * @reply: out: what the service answers
+ * @room: bytes of @reply
+ *
+ * Source: PMOF_IOC_SUBMIT of one PMOF_OP_CALL.  Return: bytes of the answer;
+ * -EOPNOTSUPP the namespace has no service; -EMSGSIZE the answer does not fit @reply,
+ * and what was asked has happened; -EIO the connection was lost, and it may have
+ * happened; or -errno.  Thread safe.
+ */
+int pmof_call(struct pmof_dev *dev, unsigned int call, const void *request, uint32_t length,
+	      void *reply, uint32_t room);
+
 /* --- several in one call ---------------------------------------------------- */
 
 /**
@@ -304,6 +323,16 @@ static inline void pmof_prep_get(struct pmof_op *op, void *buf, uint64_t length,
 static inline void pmof_prep_persist(struct pmof_op *op, uint64_t offset, uint64_t length)
 {
 	pmof_prep(op, PMOF_OP_PERSIST, offset, length, 0);
+}
+
+static inline void pmof_prep_call(struct pmof_op *op, unsigned int call, const void *request,
+				  uint32_t length, void *reply, uint32_t room, unsigned int flags)
+{
+	pmof_prep(op, PMOF_OP_CALL, 0, length, flags);
+	op->call = call;
+	op->addr = (uintptr_t)request;
+	op->compare = (uintptr_t)reply;
+	op->room = room;
 }
 
 static inline void pmof_prep_cas(struct pmof_op *op, uint64_t offset, uint64_t expect,

@@ -20,7 +20,7 @@ struct pmof_async *pmof_async_alloc(const struct pmof_req *op)
 	if (a) {
 		a->req = *op;
 		a->req.from = op->iter;
-		a->mm = user_backed_iter(&op->iter) ? current->mm : NULL;
+		a->mm = op->call || user_backed_iter(&op->iter) ? current->mm : NULL;
 	}
 	return a;
 }
@@ -180,7 +180,7 @@ ssize_t pmof_async_rw(struct kiocb *iocb, const struct pmof_req *op)
 
 	if (a)
 		a->iocb = iocb;
-	return pmof_async_start(iocb->ki_filp->private_data, a, rw_end);
+	return pmof_async_start(pmof_file_conn(iocb->ki_filp), a, rw_end);
 }
 
 int pmof_async_init(void)

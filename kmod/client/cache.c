@@ -173,7 +173,7 @@ void pmof_cache_invalidate(struct pmof_conn *conn, const struct pmof_range *rang
  */
 int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
-	struct pmof_conn *conn = file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(file);
 	u64 size = conn->login.ns_size;
 	struct pmof_req req = { .opcode = PMOF_OP_PERSIST, .offset = start, .file = file };
 	u32 epoch = READ_ONCE(conn->epoch);

@@ -2,6 +2,7 @@
 /* /dev/pmofcN: file operations.  The ioctls are in ioctl.c. */
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/splice.h>
 #include <linux/uio.h>
 
@@ -16,12 +17,20 @@ static dev_t first_devt;
 static int chardev_open(struct inode *inode, struct file *file)
 {
 	struct pmof_conn *conn = container_of(inode->i_cdev, struct pmof_conn, cdev);
-	int rc = file->f_mode & FMODE_WRITE ? pmof_blk_claim(conn) : 0;
+	struct pmof_file *f = kzalloc(sizeof(*f), GFP_KERNEL);
+	int rc;
 
-	if (rc)
+	if (!f)
+		return -ENOMEM;
+	rc = file->f_mode & FMODE_WRITE ? pmof_blk_claim(conn) : 0;
+	if (rc) {
+		kfree(f);
 		return rc;
+	}
 	/* The cdev's reference, which the open file holds, keeps the connection. */
-	file->private_data = conn;
+	f->conn = conn;
+	f->context = atomic64_inc_return(&conn->contexts);
+	file->private_data = f;
 	/* read() and write() pass the cache by, as with O_DIRECT; io_uring wants it for IOPOLL. */
 	file->f_mode |= FMODE_NOWAIT | FMODE_CAN_ODIRECT;
 	pmof_cache_open(conn, file);
@@ -30,22 +39,26 @@ static int chardev_open(struct inode *inode, struct file *file)
 
 static int chardev_file_release(struct inode *inode, struct file *file)
 {
-	pmof_cache_close(file->private_data, file);
+	struct pmof_conn *conn = pmof_file_conn(file);
+
+	pmof_cache_close(conn, file);
 	if (file->f_mode & FMODE_WRITE)
-		pmof_blk_unclaim(file->private_data);
+		pmof_blk_unclaim(conn);
+	pmof_call_close(file);
+	kfree(file->private_data);
 	return 0;
 }
 
 static loff_t chardev_llseek(struct file *file, loff_t offset, int whence)
 {
-	struct pmof_conn *conn = file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(file);
 
 	return fixed_size_llseek(file, offset, whence, conn->login.ns_size);
 }
 
 static ssize_t chardev_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
-	struct pmof_conn *conn = iocb->ki_filp->private_data;
+	struct pmof_conn *conn = pmof_file_conn(iocb->ki_filp);
 	int rc = pmof_conn_check(conn);
 
 	if (rc)
@@ -55,7 +68,7 @@ static ssize_t chardev_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 
 static ssize_t chardev_write_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
-	struct pmof_conn *conn = iocb->ki_filp->private_data;
+	struct pmof_conn *conn = pmof_file_conn(iocb->ki_filp);
 	int rc = pmof_conn_check(conn);
 
 	if (rc)

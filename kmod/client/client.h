@@ -54,6 +54,7 @@ enum pmof_client_stat {
 	PMOF_STAT_REVALIDATES,
 	PMOF_STAT_COMMITS,	/* puts with PMOF_F_COMMIT, counted in puts too */
 	PMOF_STAT_VALID_GETS,	/* gets with PMOF_F_VALID, counted in gets too */
+	PMOF_STAT_CALLS,
 	PMOF_STAT_BYTES_PUT,
 	PMOF_STAT_BYTES_GOT,
 	PMOF_STAT_BLOCK_READS,	/* requests of the block device, their bytes counted above */
@@ -248,8 +249,23 @@ struct pmof_conn {
 	int poll_us;			/* how long a waiter spins; PMOF_POLL_AUTO */
 	u16 copy_max;			/* bytes; up to this a put or get is copied */
 	u16 trains;			/* under way on a queue, at most; see train.c */
+	atomic64_t contexts;		/* files that have been opened */
 	struct pmof_stats __percpu *stats;
 };
+
+/* An open file of the character device: its private_data. */
+struct pmof_file {
+	struct pmof_conn *conn;
+	u64 context;	/* its name at the namespace's service, and never another's */
+	bool called;	/* the service has heard of it */
+};
+
+static inline struct pmof_conn *pmof_file_conn(const struct file *file)
+{
+	const struct pmof_file *f = file->private_data;
+
+	return f->conn;
+}
 
 #define PMOF_POLL_AUTO		-1
 #define PMOF_POLL_MAX_US	1000

@@ -206,6 +206,9 @@ static int prepare(struct pmof_conn *conn, const char **why)
 		rc = alloc_queues(conn);
 	if (!rc)
 		rc = pmof_cache_init(conn);
+	/* No disk on what a service keeps in order. */
+	if (conn->login.service != PMOF_SERVICE_RAW)
+		conn->opt.block = false;
 	return rc ?: pmof_blk_alloc(conn);
 }
 
@@ -216,6 +219,8 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 		return "the namespace has another size";
 	if (login->segment_size != conn->login.segment_size)
 		return "the segments have another size";
+	if (login->service != conn->login.service)
+		return "the namespace has another service";
 	if (login->nr_queues < conn->nr_queues)
 		return "the server grants fewer queues than before";
 	if (login->max_inline < conn->login.max_inline ||
@@ -268,7 +273,8 @@ static int log_in(struct pmof_conn *conn, const char **why)
 	/* What was asked for, and what this end can do, whatever the server says. */
 	if (conn->opt.read_only)
 		login.flags |= PMOF_LOGIN_R_READ_ONLY;
-	if (conn->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
+	if (conn->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE ||
+	    login.service != PMOF_SERVICE_RAW)
 		login.features &= ~PMOF_FEAT_ATOMICS;
 	if (conn->ready) {
 		*why = differs(conn, &login);

@@ -16,12 +16,15 @@
 #define DIRTY_MIN_SHIFT	12
 #define DIRTY_WORTH	(64ULL << 10)	/* a smaller PERSIST just names its range */
 
-/* Only where the method that does PERSIST is told what to write back. */
+/*
+ * Only where the method that does PERSIST is told what to write back.  Where there is a
+ * service, what is put is for it to make durable: a PERSIST just names its range.
+ */
 int pmof_dirty_init(struct pmof_conn *conn)
 {
 	struct pmof_dirty *d = &conn->dirty;
 
-	if (!pmof_persist_persister(conn)->by_range)
+	if (!pmof_persist_persister(conn)->by_range || conn->login.service != PMOF_SERVICE_RAW)
 		return 0;
 	d->shift = DIRTY_MIN_SHIFT;
 	while ((conn->login.ns_size - 1) >> d->shift >= DIRTY_MAX_BITS)

@@ -13,7 +13,7 @@
 #define PERSIST_V1	offsetofend(struct pmof_persist, length)
 #define ATOMIC_V1	offsetofend(struct pmof_atomic, old)
 #define SUBMIT_V1	offsetofend(struct pmof_submit, reserved)
-#define OP_V1		offsetofend(struct pmof_op, old)
+#define OP_V1		offsetofend(struct pmof_op, room)
 
 union ioctl_arg {
 	struct pmof_info info;
@@ -45,11 +45,18 @@ static u32 info_flags(const struct pmof_conn *conn)
 	return flags;
 }
 
+static u64 info_features(const struct pmof_conn *conn)
+{
+	u64 features = conn->login.features & PMOF_FEAT_ATOMICS;
+
+	return conn->login.service == PMOF_SERVICE_RAW ? features : features | PMOF_FEAT_CALL;
+}
+
 /* What was learnt at login: answered on a dead device too. */
 static int ioctl_get_info(struct file *file, u16 opcode, union ioctl_arg *arg,
 			  void __user *uarg)
 {
-	struct pmof_conn *conn = file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(file);
 	u32 usize = arg->info.size;
 	struct pmof_info info = {
 		.size		= usize,
@@ -57,7 +64,7 @@ static int ioctl_get_info(struct file *file, u16 opcode, union ioctl_arg *arg,
 		.ns_size	= conn->login.ns_size,
 		.segment_size	= conn->login.segment_size,
 		.generation	= conn->login.generation,
-		.features	= conn->login.features & PMOF_FEAT_ATOMICS,
+		.features	= info_features(conn),
 		.methods	= conn->usable,
 		.method		= conn->persist->method,
 		.domain		= conn->login.domain,
@@ -66,6 +73,9 @@ static int ioctl_get_info(struct file *file, u16 opcode, union ioctl_arg *arg,
 		.queue_depth	= conn->queues[0].nr_char,
 		.max_submit	= PMOF_SUBMIT_MAX,
 		.max_rpc	= conn->login.max_inline,
+		.service	= conn->login.service,
+		.max_call	= conn->login.service == PMOF_SERVICE_RAW ? 0 : PMOF_MAX_CALL,
+		.session	= READ_ONCE(conn->session),
 	};
 
 	if (READ_ONCE(conn->removed))
@@ -76,7 +86,7 @@ static int ioctl_get_info(struct file *file, u16 opcode, union ioctl_arg *arg,
 
 static int ioctl_rw(struct file *file, u16 opcode, union ioctl_arg *arg, void __user *uarg)
 {
-	struct pmof_conn *conn = file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(file);
 	struct pmof_rw __user *u = uarg;
 	/* With VALID it is an output, and looked at no more than others are. */
 	bool valid = opcode == PMOF_OP_GET && arg->rw.flags & PMOF_F_VALID;
@@ -99,7 +109,7 @@ static int ioctl_rw(struct file *file, u16 opcode, union ioctl_arg *arg, void __
 static int ioctl_object(struct file *file, u16 opcode, union ioctl_arg *arg,
 			void __user *uarg)
 {
-	struct pmof_conn *conn = file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(file);
 	struct pmof_object __user *u = uarg;
 	struct pmof_req req = {
 		.opcode	= opcode,
@@ -129,13 +139,13 @@ static int ioctl_persist(struct file *file, u16 opcode, union ioctl_arg *arg,
 		.file	= file,
 	};
 
-	return pmof_req_run(file->private_data, &req);
+	return pmof_req_run(pmof_file_conn(file), &req);
 }
 
 static int ioctl_atomic(struct file *file, u16 opcode, union ioctl_arg *arg,
 			void __user *uarg)
 {
-	struct pmof_conn *conn = file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(file);
 	struct pmof_atomic __user *u = uarg;
 	struct pmof_req req = {
 		.opcode		= opcode,
@@ -159,7 +169,7 @@ static int ioctl_atomic(struct file *file, u16 opcode, union ioctl_arg *arg,
 /* @usize: what its size must say. */
 int pmof_op_to_req(const struct pmof_op *op, u32 usize, struct pmof_req *req)
 {
-	if (op->size != usize || op->reserved)
+	if (op->size != usize || op->reserved || op->call > U8_MAX)
 		return -EINVAL;
 	req->opcode = op->opcode;
 	req->flags = op->flags;
@@ -168,6 +178,9 @@ int pmof_op_to_req(const struct pmof_op *op, u32 usize, struct pmof_req *req)
 	req->addr = op->addr;
 	req->compare = op->compare;
 	req->operand = op->operand;
+	req->only = op->session;
+	req->asked = op->call;
+	req->room = op->room;
 	return 0;
 }
 
@@ -175,13 +188,14 @@ int pmof_op_to_req(const struct pmof_op *op, u32 usize, struct pmof_req *req)
 static int submit_fetch(struct file *file, const struct pmof_submit *s, u32 usize,
 			struct pmof_req *req)
 {
-	struct pmof_conn *conn = file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(file);
 	char __user *p = u64_to_user_ptr(s->ops);
 	struct pmof_op op;
 	u32 i;
 	int rc;
 
 	for (i = 0; i < s->nr_ops; i++, p += usize) {
+		req[i].file = file;
 		rc = copy_struct_from_user(&op, sizeof(op), p, usize);
 		if (!rc)
 			rc = pmof_op_to_req(&op, usize, &req[i]);
@@ -189,7 +203,6 @@ static int submit_fetch(struct file *file, const struct pmof_submit *s, u32 usiz
 			rc = pmof_req_check(conn, &req[i]);
 		if (rc)
 			return rc;
-		req[i].file = file;
 		/* Nothing that has run can be taken back: find a bad pointer before. */
 		if (put_user(-ECANCELED, &((struct pmof_op __user *)p)->result) ||
 		    put_user(op.old, &((struct pmof_op __user *)p)->old))
@@ -206,6 +219,7 @@ static bool answers(const struct pmof_req *req)
 	case PMOF_OP_FETCH_ADD:
 	case PMOF_OP_PREPARE:
 	case PMOF_OP_REVALIDATE:
+	case PMOF_OP_CALL:
 		return true;
 	default:
 		return req->flags & PMOF_F_VALID;
@@ -244,7 +258,7 @@ static int submit_mode_ok(const struct pmof_req *req, u32 nr, fmode_t mode)
 static int submit_run(struct file *file, const struct pmof_submit *s, u32 usize,
 		      struct pmof_req *req, int *result)
 {
-	struct pmof_conn *conn = file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(file);
 	int rc;
 
 	rc = submit_fetch(file, s, usize, req);
@@ -262,7 +276,7 @@ static int ioctl_submit(struct file *file, const struct pmof_submit *s)
 {
 	struct pmof_req *req;
 	int *result;
-	u32 usize;
+	u32 usize, i;
 	int rc;
 
 	if (s->flags || s->reserved || !s->nr_ops)
@@ -278,6 +292,8 @@ static int ioctl_submit(struct file *file, const struct pmof_submit *s)
 	req = kvcalloc(s->nr_ops, sizeof(*req), GFP_KERNEL);
 	result = kvcalloc(s->nr_ops, sizeof(*result), GFP_KERNEL);
 	rc = req && result ? submit_run(file, s, usize, req, result) : -ENOMEM;
+	for (i = 0; req && i < s->nr_ops; i++)
+		pmof_call_free(&req[i]);
 	kvfree(result);
 	kvfree(req);
 	return rc;

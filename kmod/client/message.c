@@ -6,20 +6,22 @@
 #include "trace.h"
 
 /**
- * pmof_send_init - make the work request of a slot's message
- * @slot: the message lies in its msg buffer; there is no other in this chain
+ * pmof_send_init_buf - make the work request of a slot's message
+ * @slot: there is no other message in its chain
  * @s: filled; the caller may append data to its one SGE
+ * @b: where the message lies: a buffer of the slot's
  * @opcode: of the message: the reply that the slot waits for names it
  * @len: bytes in the buffer
  *
  * [A6] Post it with two events: the send's completion and the reply, since the
  * reply alone does not free the source.
  */
-void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size_t len)
+void pmof_send_init_buf(struct pmof_slot *slot, struct pmof_send *s, struct pmof_buf *b, u8 opcode,
+			size_t len)
 {
-	pmof_buf_for_dev(&slot->msg, slot->q->qp.dev, len);
+	pmof_buf_for_dev(b, slot->q->qp.dev, len);
 	memset(s, 0, sizeof(*s));
-	s->sge[0].addr = slot->msg.dma;
+	s->sge[0].addr = b->dma;
 	s->sge[0].length = len;
 	s->sge[0].lkey = slot->q->conn->pd->local_dma_lkey;
 	s->wr.opcode = IB_WR_SEND;
@@ -28,6 +30,12 @@ void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size
 	slot->awaits = opcode;
 	/* [P1] A SEND is delivered after every WRITE before it on its queue is placed. */
 	slot->clean_to = pmof_queue_put_seq(slot->q);
+}
+
+/* The same with the message in the slot's msg buffer. */
+void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size_t len)
+{
+	pmof_send_init_buf(slot, s, &slot->msg, opcode, len);
 }
 
 /* Checks a reply against what the slot has asked: 0, or a PMOF_SC_* code. */
@@ -41,6 +49,8 @@ static int reply_get(struct pmof_slot *slot, const void *buf, u32 len)
 		return pmof_get_objects_reply(buf, len, slot->awaits, slot->nr_objects,
 					      slot->bounce.data);
 	}
+	if (slot->req && pmof_req_is_call(slot->req))
+		return pmof_call_take(slot, buf, len);
 	if (unlikely(slot->get))
 		return pmof_bad_take(slot, buf, len);
 	rc = pmof_get_reply_hdr(buf, len, slot->awaits, sizeof(struct pmof_wire_hdr));
@@ -61,6 +71,8 @@ static int reply_errno(struct pmof_slot *slot, int status)
 		return -EROFS;
 	case PMOF_SC_MEDIUM:
 		return -ENODATA;
+	case PMOF_SC_UNSUPPORTED:
+		return -EOPNOTSUPP;
 	default:
 		pr_warn_ratelimited("%s: message 0x%02x failed: %s\n", slot->q->conn->opt.name,
 				    slot->awaits, pmof_status_str(status));

@@ -35,7 +35,7 @@ static const struct vm_operations_struct cache_vm_ops = {
 
 int pmof_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct pmof_conn *conn = file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(file);
 	int rc = pmof_conn_check(conn);
 
 	if (rc)

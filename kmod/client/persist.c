@@ -21,6 +21,9 @@ u32 pmof_persist_usable(const struct pmof_conn *conn, const struct pmof_login_re
 	for (i = 0; i < ARRAY_SIZE(methods); i++)
 		if (!methods[i]->posts || methods[i]->posts(conn))
 			have |= BIT(methods[i]->method);
+	/* It puts by messages, which the server refuses where there is a service. */
+	if (login->service != PMOF_SERVICE_RAW)
+		have &= ~BIT(PMOF_METHOD_RPC);
 	return login->methods & have;
 }
 
@@ -139,7 +142,11 @@ static int flush_queue(struct pmof_queue *q, struct pmof_req *req)
  */
 int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except)
 {
-	struct pmof_req req = { .opcode = PMOF_OP_PERSIST };
+	struct pmof_req req = {
+		.opcode = PMOF_OP_PERSIST,
+		/* Whose last file goes has had its signal. */
+		.unkillable = current->flags & PF_EXITING,
+	};
 	unsigned int i;
 	int rc = 0, waited;
 

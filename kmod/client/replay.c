@@ -18,6 +18,12 @@ int pmof_req_allowed(const struct pmof_conn *conn, const struct pmof_req *req)
 		return -EROFS;
 	if (pmof_req_is_atomic(req) && !(conn->login.features & PMOF_FEAT_ATOMICS))
 		return -EOPNOTSUPP;
+	if (pmof_req_is_call(req) && conn->login.service == PMOF_SERVICE_RAW)
+		return -EOPNOTSUPP;
+	/* A service has the namespace's objects for itself: the server refuses these. */
+	if ((pmof_req_is_object(req) || req->flags & PMOF_F_COMMIT) &&
+	    conn->login.service != PMOF_SERVICE_RAW)
+		return -EOPNOTSUPP;
 	return 0;
 }
 
@@ -39,7 +45,8 @@ static bool replayable(const struct pmof_req *req)
 {
 	if (!req->sent)
 		return true;
-	return !pmof_req_is_atomic(req) && !(req->flags & PMOF_F_NOREPLAY);
+	return !pmof_req_is_atomic(req) && !pmof_req_is_call(req) && !req->only &&
+	       !(req->flags & PMOF_F_NOREPLAY);
 }
 
 /*

@@ -13,6 +13,8 @@ bool pmof_req_is_atomic(const struct pmof_req *req)
 
 bool pmof_req_writes(const struct pmof_req *req)
 {
+	if (pmof_req_is_call(req))
+		return req->asked < PMOF_MSG_SERVICE_READ;
 	return req->opcode == PMOF_OP_PUT || pmof_req_is_atomic(req) || pmof_req_is_object(req);
 }
 
@@ -37,6 +39,8 @@ static u32 known_flags(u16 opcode)
 	case PMOF_OP_PREPARE:
 	case PMOF_OP_REVALIDATE:
 		return PMOF_F_NOREPLAY;
+	case PMOF_OP_CALL:
+		return PMOF_F_NOREPLAY | PMOF_F_ORDERED;
 	default:
 		return 0;
 	}
@@ -58,6 +62,8 @@ static bool unused_fields_zero(const struct pmof_req *req)
 		return !req->compare && !req->addr;
 	case PMOF_OP_CAS:
 		return !req->addr;
+	case PMOF_OP_CALL:
+		return !req->offset && !req->operand;
 	default:
 		return false;
 	}
@@ -66,6 +72,10 @@ static bool unused_fields_zero(const struct pmof_req *req)
 static int check_shape(const struct pmof_req *req)
 {
 	if (!unused_fields_zero(req) || req->flags & ~known_flags(req->opcode))
+		return -EINVAL;
+	if (pmof_req_is_call(req))
+		return pmof_call_check(req);
+	if (req->asked || req->room)
 		return -EINVAL;
 	if (pmof_req_is_atomic(req) && (req->length != sizeof(u64) || !IS_ALIGNED(req->offset, 8)))
 		return -EINVAL;
@@ -95,7 +105,7 @@ static int import(struct pmof_req *req)
  * @conn: connection
  * @req: filled from user space
  *
- * Return: 0, -EINVAL, -ERANGE, -EROFS, -EOPNOTSUPP or -EFAULT.
+ * Return: 0, -EINVAL, -ERANGE, -EROFS, -EOPNOTSUPP, -EFAULT or -ENOMEM.
  */
 int pmof_req_check(struct pmof_conn *conn, struct pmof_req *req)
 {
@@ -108,6 +118,8 @@ int pmof_req_check(struct pmof_conn *conn, struct pmof_req *req)
 	rc = pmof_req_allowed(conn, req);
 	if (rc)
 		return rc;
+	if (pmof_req_is_call(req))
+		return pmof_call_import(req);
 	if ((req->opcode == PMOF_OP_PUT || req->opcode == PMOF_OP_GET) && !req->has_iter)
 		return import(req);
 	return 0;
@@ -125,6 +137,8 @@ fmode_t pmof_req_mode(const struct pmof_req *req)
 	case PMOF_OP_PREPARE:
 	case PMOF_OP_REVALIDATE:
 		return FMODE_WRITE;
+	case PMOF_OP_CALL:
+		return pmof_req_writes(req) ? FMODE_WRITE : FMODE_READ;
 	default:
 		return FMODE_READ | FMODE_WRITE;
 	}
@@ -221,6 +235,8 @@ static int req_issue_op(struct pmof_req *req)
 	case PMOF_OP_PREPARE:
 	case PMOF_OP_REVALIDATE:
 		return pmof_objects_issue(req);
+	case PMOF_OP_CALL:
+		return pmof_call_issue(req);
 	default:
 		pick_method(req);
 		return pmof_transfer_atomic(req);
@@ -230,11 +246,13 @@ static int req_issue_op(struct pmof_req *req)
 /* Starts an operation.  Whatever the result, pmof_req_finish() must follow. */
 int pmof_req_issue(struct pmof_req *req)
 {
-	int rc;
+	int rc = -ESTALE;
 
 	trace_pmof_start(req->q->conn->instance, req->q->id, req->opcode, req->offset,
 			 req->length);
-	rc = req_issue_op(req);
+	/* All it posts is on the connection that it was begun on: pmof_slot_begin(). */
+	if (!req->only || req->only == req->session)
+		rc = req_issue_op(req);
 	/* So that it is not counted as done. */
 	if (rc)
 		cmpxchg(&req->status, 0, rc);
@@ -323,6 +341,9 @@ static void account(struct pmof_req *req)
 	case PMOF_OP_REVALIDATE:
 		pmof_stat_inc(stats, PMOF_STAT_REVALIDATES);
 		break;
+	case PMOF_OP_CALL:
+		pmof_stat_inc(stats, PMOF_STAT_CALLS);
+		break;
 	default:
 		pmof_stat_inc(stats, PMOF_STAT_ATOMICS);
 		break;
@@ -349,6 +370,9 @@ static int persisted(struct pmof_req *req)
 	if (req->opcode != PMOF_OP_PERSIST)
 		return 0;
 	if (req->epoch != READ_ONCE(req->q->conn->epoch))
+		return -PMOF_LOST;
+	/* Its messages are not its own, and may have gone on another connection. */
+	if (req->only && req->session != READ_ONCE(req->q->conn->session))
 		return -PMOF_LOST;
 	return req->file ? file_check_and_advance_wb_err(req->file) : 0;
 }
@@ -384,7 +408,10 @@ int pmof_req_finish(struct pmof_req *req)
 
 		rc = rc ?: delivered;
 	}
-	return req_result(req, rc);
+	rc = req_result(req, rc);
+	if (!rc && pmof_req_is_call(req))
+		rc = pmof_call_deliver(req);
+	return rc;
 }
 
 /*
@@ -395,7 +422,7 @@ int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req)
 {
 	struct pmof_range range = { req->offset, req->length };
 
-	if (!pmof_cache_used(conn))
+	if (!pmof_cache_used(conn) || pmof_req_is_call(req))
 		return 0;
 	return req->nowait ? -EAGAIN : pmof_cache_write_out(conn, &range);
 }
@@ -403,7 +430,7 @@ int pmof_req_cache_begin(struct pmof_conn *conn, const struct pmof_req *req)
 /* Whether pmof_req_cache_end() has work to do, and so may sleep. */
 bool pmof_req_cache_stale(const struct pmof_conn *conn, const struct pmof_req *req)
 {
-	return pmof_req_writes(req) && pmof_cache_used(conn);
+	return pmof_req_writes(req) && !pmof_req_is_call(req) && pmof_cache_used(conn);
 }
 
 /* After it has finished, before its owner hears of that: mappings get what it has written. */

@@ -16,7 +16,7 @@ struct pmof_window {
 
 /*
  * An operation, until it has finished: on its issuer's stack, in a SUBMIT's array,
- * or in a struct pmof_async.  The issuer fills the fields up to @hipri.
+ * or in a struct pmof_async.  The issuer fills the fields up to @room.
  */
 struct pmof_req {
 	u16 opcode;
@@ -31,7 +31,11 @@ struct pmof_req {
 	bool has_iter;			/* the issuer's; else pmof_req_check() takes @addr */
 	bool nowait;			/* -EAGAIN where it would sleep before the first post */
 	bool hipri;			/* its waiter spins until it is done */
-	struct file *file;		/* of a PERSIST: who hears of what was lost; or NULL */
+	u64 only;			/* session that it may run on; 0: any */
+	struct file *file;		/* CALL: whose; PERSIST: who hears of what was lost, or NULL */
+	u8 asked;			/* CALL: the message's opcode */
+	u32 room;			/* CALL: bytes of user space's buffer */
+	struct pmof_call *call;		/* CALL: by pmof_req_check(); pmof_call_free() */
 	/* Not NULL: nobody waits; this is called, in any context, when all is done. */
 	void (*end)(struct pmof_req *req);
 	u64 old;			/* out: word, or generation */
@@ -134,6 +138,28 @@ int pmof_iopoll(struct kiocb *iocb, struct io_comp_batch *batch, unsigned int fl
 int pmof_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
 int pmof_uring_cmd_iopoll(struct io_uring_cmd *cmd, struct io_comp_batch *batch,
 			  unsigned int flags);
+
+/* call.c */
+
+/* What a CALL sends, and then, it is sent once, what it has got. */
+struct pmof_call {
+	u32 room;		/* for a reply */
+	u32 got;		/* bytes of the reply, perhaps more than @room */
+	u8 data[];
+};
+
+int pmof_call_check(const struct pmof_req *req);
+int pmof_call_import(struct pmof_req *req);
+int pmof_call_issue(struct pmof_req *req);
+int pmof_call_take(struct pmof_slot *slot, const void *buf, u32 len);
+int pmof_call_deliver(struct pmof_req *req);
+void pmof_call_free(struct pmof_req *req);
+void pmof_call_close(struct file *file);
+
+static inline bool pmof_req_is_call(const struct pmof_req *req)
+{
+	return req->opcode == PMOF_OP_CALL;
+}
 
 /* object.c */
 static inline bool pmof_req_is_object(const struct pmof_req *req)

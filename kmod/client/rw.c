@@ -31,7 +31,7 @@ static void rw_req_init(struct pmof_req *req, struct kiocb *iocb, const struct i
 /* One operation, waited for.  Returns its bytes or an errno. */
 static ssize_t rw_wait(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags, size_t len)
 {
-	struct pmof_conn *conn = iocb->ki_filp->private_data;
+	struct pmof_conn *conn = pmof_file_conn(iocb->ki_filp);
 	size_t more = iov_iter_count(iter) - len;
 	struct pmof_req req;
 	int rc;
@@ -50,7 +50,7 @@ static ssize_t rw_wait(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u3
 static ssize_t rw_start(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags,
 			size_t len)
 {
-	struct pmof_conn *conn = iocb->ki_filp->private_data;
+	struct pmof_conn *conn = pmof_file_conn(iocb->ki_filp);
 	struct pmof_req req;
 	int rc;
 
@@ -63,7 +63,7 @@ static ssize_t rw_start(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u
 static ssize_t rw_copied(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags,
 			 size_t len)
 {
-	struct pmof_conn *conn = iocb->ki_filp->private_data;
+	struct pmof_conn *conn = pmof_file_conn(iocb->ki_filp);
 	ssize_t done = 0, n;
 
 	do {
@@ -92,7 +92,7 @@ static ssize_t rw_copied(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, 
  */
 ssize_t pmof_rw(struct kiocb *iocb, struct iov_iter *iter, u16 opcode, u32 flags)
 {
-	struct pmof_conn *conn = iocb->ki_filp->private_data;
+	struct pmof_conn *conn = pmof_file_conn(iocb->ki_filp);
 	size_t len = clip(conn, iocb->ki_pos, iov_iter_count(iter));
 	ssize_t rc;
 

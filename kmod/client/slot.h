@@ -125,6 +125,8 @@ static inline int pmof_tail_events(const struct ib_send_wr *wr)
 }
 
 /* message.c */
+void pmof_send_init_buf(struct pmof_slot *slot, struct pmof_send *s, struct pmof_buf *b, u8 opcode,
+			size_t len);
 void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size_t len);
 void pmof_message_rx(struct pmof_rx *rx, u32 len);
 

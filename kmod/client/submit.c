@@ -28,6 +28,7 @@ struct submit {
 	struct pmof_queue *q;
 	unsigned int reaped;	/* operations that have finished */
 	bool fence;		/* since then: the next one waits in the HCA */
+	bool called;		/* since then: there was a CALL */
 	bool got;		/* since then: there was a GET */
 	u64 pinned;		/* since then: bytes */
 };
@@ -40,6 +41,14 @@ struct submit {
 static bool needs_wait(const struct submit *s, const struct pmof_req *req)
 {
 	if (s->pinned > SUBMIT_MAX_PINNED)
+		return true;
+	/*
+	 * [K2] A CALL goes behind the PUTs before it: on their queue, and a SEND is
+	 * delivered behind its WRITEs.  Nothing but CALLs goes behind one.
+	 */
+	if (pmof_req_is_call(req))
+		return s->fence && !s->called;
+	if (s->called)
 		return true;
 	/* By the marks it covers what has completed. */
 	if (req->opcode == PMOF_OP_PERSIST && pmof_dirty_worth(s->q->conn, req->length))
@@ -65,6 +74,7 @@ static int submit_reap(struct submit *s, unsigned int to)
 	}
 	s->reaped = to;
 	s->fence = false;
+	s->called = false;
 	s->got = false;
 	s->pinned = 0;
 	return rc;
@@ -77,7 +87,7 @@ static unsigned int group_size(const struct pmof_req *req, unsigned int nr)
 
 	if (!pmof_req_is_object(req))
 		return 1;
-	while (n < nr && req[n].opcode == req->opcode)
+	while (n < nr && req[n].opcode == req->opcode && req[n].only == req->only)
 		n++;
 	return n;
 }
@@ -97,7 +107,7 @@ static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
 		req[i].leader = i ? req : NULL;
 	}
 	req->group = n;
-	req->fence = s->fence;
+	req->fence = s->fence && !s->called;
 	if (!rc)
 		rc = pmof_req_reissue(s->q->conn, req);
 	if (rc == -EAGAIN)
@@ -105,6 +115,7 @@ static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
 	for (i = 0; i < n; i++)
 		s->result[first + i] = rc;
 	s->fence = orders(req) || (s->fence && req->fence);
+	s->called |= pmof_req_is_call(req);
 	s->got |= req->opcode == PMOF_OP_GET;
 	s->pinned += req->length;
 	return rc;
@@ -154,7 +165,8 @@ static unsigned int find_lost(const int *result, unsigned int i, unsigned int en
  *
  * Puts are pipelined.  A GET or an atomic orders what comes behind it with
  * IB_SEND_FENCE, anything durable is waited for, and so is what may fail by
- * itself.  After an error nothing more is posted: what was not is -ECANCELED.
+ * itself.  After an error nothing more is posted: what was not is -ECANCELED, and what
+ * was and is not known to have succeeded has failed with the connection.
  * If the connection is lost, the first operation that was not through, and all
  * behind it, are begun again on another one.  Sleeps.
  */
@@ -181,5 +193,5 @@ void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, 
 			req[i].iter = req[i].from;
 	}
 	for (; end < nr; end++)
-		result[end] = -ECANCELED;
+		result[end] = req[end].sent ? pmof_conn_gone_errno(conn) : -ECANCELED;
 }

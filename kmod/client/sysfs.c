@@ -288,6 +288,7 @@ STAT(prepares, PMOF_STAT_PREPARES);
 STAT(revalidates, PMOF_STAT_REVALIDATES);
 STAT(commits, PMOF_STAT_COMMITS);
 STAT(valid_gets, PMOF_STAT_VALID_GETS);
+STAT(calls, PMOF_STAT_CALLS);
 STAT(bytes_put, PMOF_STAT_BYTES_PUT);
 STAT(bytes_got, PMOF_STAT_BYTES_GOT);
 STAT(block_reads, PMOF_STAT_BLOCK_READS);
@@ -341,6 +342,7 @@ static struct attribute *stat_attrs[] = {
 	&stat_revalidates.attr.attr,
 	&stat_commits.attr.attr,
 	&stat_valid_gets.attr.attr,
+	&stat_calls.attr.attr,
 	&stat_bytes_put.attr.attr,
 	&stat_bytes_got.attr.attr,
 	&stat_block_reads.attr.attr,

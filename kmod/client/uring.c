@@ -39,7 +39,8 @@ static int fetch(struct io_uring_cmd *cmd, unsigned int issue_flags, struct pmof
 	size = op.size;
 	if (size < sizeof(op))
 		return -EINVAL;
-	if (size > sizeof(area) || memchr_inv(area + sizeof(op), 0, size - sizeof(op)))
+	/* There is no room for what a larger one might have. */
+	if (size > sizeof(op))
 		return -E2BIG;
 	return pmof_op_to_req(&op, size, req);
 }
@@ -65,6 +66,7 @@ static void uring_done(struct pmof_async *a, int rc, unsigned int issue_flags)
 	struct io_uring_cmd *cmd = a->cmd;
 	u64 old = rc ? 0 : a->req.old;
 
+	pmof_call_free(&a->req);
 	pmof_async_free(a);
 	io_uring_cmd_done(cmd, rc, old, issue_flags);
 }
@@ -87,6 +89,15 @@ static void uring_again_work(struct work_struct *work)
 	pmof_async_put_mm(mm);
 }
 
+/*
+ * A CALL's reply goes to user space's memory: what takes the place of a task that ends has
+ * another one, or none.
+ */
+static int deliver(struct pmof_async *a)
+{
+	return a->mm == current->mm ? pmof_call_deliver(&a->req) : -EFAULT;
+}
+
 /* In the task that has submitted it, or what takes its place. */
 static void uring_task_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
@@ -99,6 +110,8 @@ static void uring_task_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		pmof_async_again(a, uring_again_work);
 		return;
 	}
+	if (!rc && pmof_req_is_call(&a->req))
+		rc = deliver(a);
 	uring_done(a, rc, issue_flags);
 }
 
@@ -136,6 +149,7 @@ static int uring_run(struct pmof_conn *conn, struct io_uring_cmd *cmd, struct pm
 
 	pdu_of(cmd)->q = NULL;
 	rc = pmof_req_exec(conn, req);
+	pmof_call_free(req);
 	io_uring_cmd_done(cmd, rc, rc ? 0 : req->old, issue_flags);
 	return -EIOCBQUEUED;
 }
@@ -143,23 +157,26 @@ static int uring_run(struct pmof_conn *conn, struct io_uring_cmd *cmd, struct pm
 /* One operation.  -EAGAIN where it must not sleep: io_uring calls again where it may. */
 int pmof_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
-	struct pmof_conn *conn = cmd->file->private_data;
+	struct pmof_conn *conn = pmof_file_conn(cmd->file);
 	struct pmof_req req = { };
 	int rc;
 
-	rc = fetch(cmd, issue_flags, &req);
 	req.file = cmd->file;
+	rc = fetch(cmd, issue_flags, &req);
 	if (!rc)
 		rc = pmof_req_check(conn, &req);
 	if (!rc && (pmof_req_mode(&req) & ~cmd->file->f_mode))
 		rc = -EBADF;
 	if (!rc)
 		rc = import_fixed(cmd, &req);
-	if (rc)
-		return rc;
-	if (issue_flags & IO_URING_F_NONBLOCK)
-		return uring_start(conn, cmd, &req);
-	return uring_run(conn, cmd, &req, issue_flags);
+	if (!rc && !(issue_flags & IO_URING_F_NONBLOCK))
+		return uring_run(conn, cmd, &req, issue_flags);
+	if (!rc)
+		rc = uring_start(conn, cmd, &req);
+	/* Not begun; if it comes again it is fetched again. */
+	if (rc != -EIOCBQUEUED)
+		pmof_call_free(&req);
+	return rc;
 }
 
 int pmof_uring_cmd_iopoll(struct io_uring_cmd *cmd, struct io_comp_batch *batch,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The allocator: alloc.h.  A class takes slots from the first chunk of its list; a
  * chunk that is full leaves the list, and comes back with the first slot that is given

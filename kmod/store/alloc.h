@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Which slots of a store are in use: in DRAM only.  Recovery loads the classes from
  * the chunk table and marks the live objects' slots; nothing is written back when a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * What a key-value store looks like on the medium: docs/kv.md.  The only file
  * with its layouts, all little endian.  Pure: it compiles in user space too

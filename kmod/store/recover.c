@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Recovery: reads the log, then every slot, and tells which objects are live.
  * It changes nothing: the caller clears what is superseded and ends with a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* What a store holds, read from a medium that may say anything.  Pure. */
 #ifndef PMOF_STORE_RECOVER_H
 #define PMOF_STORE_RECOVER_H
