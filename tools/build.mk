@@ -32,7 +32,7 @@ $(STORE_OBJ): $(USER_BUILD)/store/%.o: kmod/store/%.c Makefile tools/build.mk
 
 # With the static library: the command runs wherever it is put.
 $(PMOF): $(TOOLS_OBJ) $(STORE_OBJ) $(LIBPMOF_A)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) -lm
 
 $(USER_BUILD)/man/%: tools/man/%.scd
 	@mkdir -p $(@D)

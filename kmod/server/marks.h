@@ -1,31 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Marks for the power-cut explorer (tests/crash/trace.h): NOPs with an id in the
- * displacement and a value in RAX, which a QEMU plugin records and hardware
- * ignores.  Only in modules built with CRASH_MARKS=1.
- */
+/* The server's marks for the power-cut explorer: mark.h. */
 #ifndef PMOF_SERVER_MARKS_H
 #define PMOF_SERVER_MARKS_H
 
+#include "mark.h"
 #include "server.h"
-
-/* As in tests/crash/trace.h. */
-#define PMOF_MARK_REQUEST	0x0101	/* a request was parsed */
-#define PMOF_MARK_RANGE_OFF	0x0102	/* behind it: each range or trailer that it names */
-#define PMOF_MARK_RANGE_LEN	0x0103
-#define PMOF_MARK_REPLY		0x0104	/* a reply that says OK is about to be posted */
-#define PMOF_MARK_FENCES	0x0105	/* ahead of it: fences of this flush worker so far */
-
-/* @id is part of the instruction. */
-static __always_inline void pmof_mark(const unsigned int id, u64 value)
-{
-#ifdef PMOF_CRASH_MARKS
-	asm volatile(".byte 0x0f, 0x1f, 0x80\n\t"
-		     ".short %c0\n\t"
-		     ".byte 0x4d, 0x50"
-		     : : "i" (id), "a" (value) : "memory");
-#endif
-}
 
 static inline u64 pmof_mark_name(const struct pmof_srv_req *req)
 {

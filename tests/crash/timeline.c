@@ -37,6 +37,7 @@ struct scan {
 	uint32_t nr_ticks, nr_requests;
 	int64_t current[MODEL_CPUS];	/* the request whose ranges a CPU is naming */
 	uint64_t offset[MODEL_CPUS];
+	uint64_t key[MODEL_CPUS];	/* whose change a CPU will answer next; 0: nobody's */
 	uint64_t nr_records;
 };
 
@@ -93,17 +94,23 @@ static void add_request(struct scan *s, const struct trace_rec *r, uint64_t pos)
 	s->current[r->cpu] = s->nr_requests++;
 }
 
+static void name(struct request *q, uint64_t offset, uint64_t length)
+{
+	q->range = log_grow(q->range, q->nr_ranges, sizeof(*q->range));
+	q->range[q->nr_ranges++] = (struct named_range){ .offset = offset, .length = length };
+}
+
 static void add_range(struct scan *s, const struct trace_rec *r)
 {
-	struct request *q;
-
 	if (s->current[r->cpu] < 0)
 		return;
-	q = &s->request[s->current[r->cpu]];
-	q->range = log_grow(q->range, q->nr_ranges, sizeof(*q->range));
-	q->range[q->nr_ranges++] = (struct named_range){
-		.offset = s->offset[r->cpu], .length = r->addr,
-	};
+	name(&s->request[s->current[r->cpu]], s->offset[r->cpu], r->addr);
+}
+
+/* A put or delete of a store. */
+static bool is_change(unsigned int opcode)
+{
+	return opcode == PMOF_KV_COMMIT || opcode == PMOF_KV_PUT_INLINE || opcode == PMOF_KV_DELETE;
 }
 
 static void add_reply(struct scan *s, const struct trace_rec *r, uint64_t pos)
@@ -112,8 +119,13 @@ static void add_reply(struct scan *s, const struct trace_rec *r, uint64_t pos)
 
 	for (i = s->nr_requests; i-- > 0; )
 		if (s->request[i].value == r->addr) {
-			if (s->request[i].reply_pos == LOG_NEVER)
-				s->request[i].reply_pos = pos;
+			if (s->request[i].reply_pos != LOG_NEVER)
+				return;
+			s->request[i].reply_pos = pos;
+			if (is_change(r->addr & 0xff) && s->key[r->cpu]) {
+				name(&s->request[i], s->key[r->cpu] >> 16, s->key[r->cpu] & 0xffff);
+				s->key[r->cpu] = 0;
+			}
 			return;
 		}
 }
@@ -129,6 +141,9 @@ static void scan_mark(struct scan *s, const struct trace_rec *r, uint64_t pos)
 		break;
 	case MARK_RANGE_LEN:
 		add_range(s, r);
+		break;
+	case MARK_KEY:
+		s->key[r->cpu] = r->addr;
 		break;
 	case MARK_REPLY:
 		add_reply(s, r, pos);
@@ -199,8 +214,7 @@ static bool opcode_fits(const struct op *op, unsigned int opcode)
 	case OP_PERSIST:
 		return opcode == PMOF_MSG_PERSIST;
 	case OP_TXN:
-		return opcode == PMOF_KV_COMMIT || opcode == PMOF_KV_PUT_INLINE ||
-		       opcode == PMOF_KV_DELETE;
+		return is_change(opcode);
 	default:
 		return opcode == PMOF_MSG_PERSIST || opcode == PMOF_MSG_PUT;
 	}
@@ -271,7 +285,7 @@ static void match_reply(struct scan *s, const struct log *log, struct op *op)
 			reply = s->request[i].reply_pos;
 		}
 	}
-	/* Two threads may persist one range at a time, a put may follow one that was refused. */
+	/* Two threads may persist one range at a time; a key's last put may lie close before. */
 	if (!found || ((op->kind == OP_PERSIST || op->kind == OP_TXN) && hits > 1))
 		return;
 	found->taken = true;
