@@ -132,7 +132,7 @@ int cmd_server_unexport(int argc, char **argv)
 /* --- export ---------------------------------------------------------------- */
 
 enum { OPT_NAME = OPT_LAST, OPT_READ_ONLY, OPT_ALLOW_VOLATILE, OPT_PORT,
-       OPT_PLACEMENT, OPT_DEEP_FLUSH, OPT_ALLOW, OPT_EMULATE };
+       OPT_PLACEMENT, OPT_DEEP_FLUSH, OPT_SERVICE, OPT_ALLOW, OPT_EMULATE };
 
 #define EMULATE_MAX	1000000		/* ns, MB/s: the attributes' own */
 
@@ -145,6 +145,7 @@ struct export {
 	const char *latency_ns;	/* NULL: not emulated */
 	const char *write_mbps;
 	const char *placement;	/* NULL: auto */
+	const char *service;	/* NULL: raw */
 	unsigned int port;	/* 0: all */
 	struct allow allow[ALLOW_MAX];
 	unsigned int nr_allow;	/* 0: anybody */
@@ -161,6 +162,8 @@ static const struct argp_option export_options[] = {
 	  "allow_chipset_writes); or your word that it is memory (assert-memory)", 0 },
 	{ "deep-flush", OPT_DEEP_FLUSH, NULL, 0, "Acknowledge only what the region's flush hints "
 	  "have flushed as well", 0 },
+	{ "service", OPT_SERVICE, "raw|store", 0, "What clients find: bytes (raw, the default), or "
+	  "a key-value store, which `pmof kv format` has made there (store)", 0 },
 	{ "emulate", OPT_EMULATE, "NS[:MBPS]", 0, "For measurements: emulate a slower medium, each "
 	  "fence so many nanoseconds longer, writes at most so many 10^6 bytes a second", 0 },
 	{ "allow", OPT_ALLOW, "ID[:ro]", 0, "Let this client use it, with :ro only read, and nobody "
@@ -184,6 +187,13 @@ static const char *arg_placement(struct argp_state *state, const char *arg)
 	if (strcmp(arg, "auto") != 0 && strcmp(arg, "memory") != 0 &&
 	    strcmp(arg, "assert-memory") != 0)
 		argp_error(state, "--placement is auto, memory or assert-memory, not '%s'", arg);
+	return arg;
+}
+
+static const char *arg_service(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "raw") != 0 && strcmp(arg, "store") != 0)
+		argp_error(state, "--service is raw or store, not '%s'", arg);
 	return arg;
 }
 
@@ -224,6 +234,9 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 	case OPT_PLACEMENT:
 		e->placement = arg_placement(state, arg);
 		return 0;
+	case OPT_SERVICE:
+		e->service = arg_service(state, arg);
+		return 0;
 	case OPT_ALLOW:
 		if (e->nr_allow == ALLOW_MAX)
 			argp_error(state, "--allow at most %d times", ALLOW_MAX);
@@ -255,7 +268,10 @@ static const struct reason enable_reasons[] = {
 	{ EPERM, "placement=memory changes registers of the PCIe root port, which nobody has "
 	  "allowed",
 	  "`echo 1 > /sys/module/pmof_server/parameters/allow_chipset_writes` allows it" },
-	{ EROFS, "the device is read-only", "export it with --read-only" },
+	{ EROFS, "the device is read-only, or a store shall be", "only raw namespaces can be "
+	  "exported with --read-only" },
+	{ EUCLEAN, "it holds no store", "`pmof kv format DEVICE` makes one: what it holds is lost" },
+	{ EPROTONOSUPPORT, "it holds a store of another version", NULL },
 	{ EIO, "the device has bad blocks everywhere",
 	  "`ndctl list -M` shows them; `ndctl clear-errors` clears them (their data is lost)" },
 	{ ENOENT, "no such device", "`ndctl list -N` shows the pmem devices" },
@@ -323,6 +339,8 @@ static int enable(const struct export *e)
 		ret = cfg_write(e->write_mbps, "namespaces/%s/emulate_write_mbps", e->name);
 	if (!ret && e->placement)
 		ret = cfg_write(e->placement, "namespaces/%s/placement", e->name);
+	if (!ret && e->service)
+		ret = cfg_write(e->service, "namespaces/%s/service", e->name);
 	if (!ret)
 		ret = cfg_write("1", "namespaces/%s/enable", e->name);
 	if (ret)
