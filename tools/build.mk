@@ -5,6 +5,8 @@
 
 TOOLS_SRC := $(wildcard tools/*.c)
 TOOLS_OBJ := $(TOOLS_SRC:tools/%.c=$(USER_BUILD)/tools/%.o)
+# The server's own code reads a store that `pmof kv check` looks at.
+STORE_OBJ := $(patsubst %,$(USER_BUILD)/store/%.o,format recover alloc)
 TOOLS_MAN := $(USER_BUILD)/man/pmof.1 $(USER_BUILD)/man/pmof.4
 PMOF := $(USER_BUILD)/pmof
 
@@ -23,9 +25,14 @@ $(USER_BUILD)/tools/%.o: tools/%.c Makefile tools/build.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PMOF_CFLAGS) $(JSON_CFLAGS) $(CFLAGS) $(CPPFLAGS) -pthread -MMD -MP -c -o $@ $<
 
+$(STORE_OBJ): $(USER_BUILD)/store/%.o: kmod/store/%.c Makefile tools/build.mk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PMOF_CFLAGS) -Ikmod/common -include tools/pure.h $(CFLAGS) $(CPPFLAGS) \
+		-MMD -MP -c -o $@ $<
+
 # With the static library: the command runs wherever it is put.
-$(PMOF): $(TOOLS_OBJ) $(LIBPMOF_A)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS)
+$(PMOF): $(TOOLS_OBJ) $(STORE_OBJ) $(LIBPMOF_A)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) -lm
 
 $(USER_BUILD)/man/%: tools/man/%.scd
 	@mkdir -p $(@D)
@@ -44,6 +51,6 @@ install-tools: $(PMOF) $(TOOLS_MAN)
 			>"$(DESTDIR)$(UNITDIR)/$$unit.service" || exit; done
 	$(Q)install -m 644 tools/pmof.bash-completion $(DESTDIR)$(COMPLETION_DIR)/pmof
 
--include $(TOOLS_OBJ:.o=.d)
+-include $(TOOLS_OBJ:.o=.d) $(STORE_OBJ:.o=.d)
 
 .PHONY: install-tools

@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "cas", cmd_cas, "DEV OFFSET EXPECT NEW", "compare and swap an 8-byte word" },
 	{ "fetch-add", cmd_fetch_add, "DEV OFFSET N", "add to an 8-byte word" },
 	{ "bench", cmd_bench, "DEV", "measure latency, throughput and work per operation" },
+	{ "kv", cmd_kv, "put|get|del|list|format|check ...", "use a key-value store" },
 	{ NULL, NULL, NULL, NULL }
 };
 

@@ -60,6 +60,7 @@ int cmd_revalidate(int argc, char **argv);
 int cmd_cas(int argc, char **argv);
 int cmd_fetch_add(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_kv(int argc, char **argv);
 
 /* --- errors.c -------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Committed objects: what their trailers say.  Pure: readers, recovery and the
  * tests' checkers take their rules from here.

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * What the pure files (no kernel state, no allocation, no lock) include.  In
- * the kernel it is the kernel's headers; the host unit tests pre-include a
- * tests/unit/pure.h of their own, which defines the same guard.
+ * the kernel it is the kernel's headers; the pmof command and the host unit tests
+ * pre-include tools/pure.h instead, which defines the same guard.
  */
 #ifndef PMOF_PURE_H
 #define PMOF_PURE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Byte ranges and segments of a namespace: pure arithmetic. */
 #ifndef PMOF_RANGE_H
 #define PMOF_RANGE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Everything that crosses the wire, and the functions that read and write it.
  * No other file knows an on-wire layout.  All integers are little endian.

@@ -116,6 +116,28 @@ static ssize_t pmof_ns_placement_store(struct config_item *item, const char *pag
 	return rc;
 }
 
+static ssize_t pmof_ns_service_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%s\n", pmof_service_str(READ_ONCE(to_ns(item)->service_id)));
+}
+
+static ssize_t pmof_ns_service_store(struct config_item *item, const char *page, size_t count)
+{
+	struct pmof_ns *ns = to_ns(item);
+	enum pmof_service service;
+	ssize_t rc = count;
+
+	if (pmof_service_parse(page, &service))
+		return -EINVAL;
+	mutex_lock(&ns->mutex);
+	if (ns->enabled)
+		rc = -EBUSY;
+	else
+		WRITE_ONCE(ns->service_id, service);
+	mutex_unlock(&ns->mutex);
+	return rc;
+}
+
 static ssize_t pmof_ns_allow_any_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->allow_any));
@@ -221,6 +243,7 @@ CONFIGFS_ATTR(pmof_ns_, read_only);
 CONFIGFS_ATTR(pmof_ns_, allow_volatile);
 CONFIGFS_ATTR(pmof_ns_, deep_flush);
 CONFIGFS_ATTR(pmof_ns_, placement);
+CONFIGFS_ATTR(pmof_ns_, service);
 CONFIGFS_ATTR(pmof_ns_, allow_any);
 CONFIGFS_ATTR(pmof_ns_, enable);
 CONFIGFS_ATTR_RO(pmof_ns_, size);
@@ -238,6 +261,7 @@ static struct configfs_attribute *ns_attrs[] = {
 	&pmof_ns_attr_allow_volatile,
 	&pmof_ns_attr_deep_flush,
 	&pmof_ns_attr_placement,
+	&pmof_ns_attr_service,
 	&pmof_ns_attr_allow_any,
 	&pmof_ns_attr_enable,
 	&pmof_ns_attr_size,

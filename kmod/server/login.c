@@ -59,8 +59,11 @@ static bool offers_flush(const struct pmof_session *s)
 
 static u32 methods_of(const struct pmof_session *s)
 {
-	u32 methods = BIT(PMOF_METHOD_ASSIST) | BIT(PMOF_METHOD_RPC);
+	u32 methods = BIT(PMOF_METHOD_ASSIST);
 
+	/* The rpc method's messages write where they like: not beside a service. */
+	if (!s->ns->service_ops)
+		methods |= BIT(PMOF_METHOD_RPC);
 	if (offers_read(s))
 		methods |= BIT(PMOF_METHOD_READ);
 	if (offers_flush(s))
@@ -76,7 +79,7 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	ns->nr_sessions++;
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
-	s->atomics = s->granted & PMOF_RIGHT_WRITE && take_atomics(s, ns);
+	s->atomics = s->granted & PMOF_RIGHT_WRITE && !ns->service_ops && take_atomics(s, ns);
 	pmof_placement_session(s);
 	s->methods = methods_of(s);
 }
@@ -186,6 +189,12 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 	}
 }
 
+static u64 features_of(const struct pmof_session *s)
+{
+	return (s->atomics ? PMOF_FEAT_ATOMICS : 0) |
+	       (s->ns->service_ops ? PMOF_FEAT_CALL : 0);
+}
+
 static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 {
 	const struct pmof_ns *ns = s->ns;
@@ -195,7 +204,7 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.generation	= ns->generation,
 		.ns_size	= ns->size,
 		.segment_size	= 1ULL << s->layout.shift,
-		.features	= s->atomics ? PMOF_FEAT_ATOMICS : 0,
+		.features	= features_of(s),
 		.nr_segments	= pmof_layout_segments(&s->layout),
 		.methods	= s->methods,
 		.nr_queues	= s->nr_queues,
@@ -203,6 +212,7 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.max_inline	= PMOF_MAX_INLINE,
 		.domain		= ns->domain,
 		.placement	= s->placed.placement,
+		.service	= ns->service_ops ? ns->service_ops->id : PMOF_SERVICE_RAW,
 	};
 	if (!(s->granted & PMOF_RIGHT_WRITE))
 		r->flags |= PMOF_LOGIN_R_READ_ONLY;

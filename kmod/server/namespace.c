@@ -296,6 +296,7 @@ static void go_dead(struct pmof_ns *ns)
 
 static void close_ns(struct pmof_ns *ns)
 {
+	pmof_service_close(ns);
 	pmof_bad_close(ns);
 	if (ns->dax) {
 		fs_put_dax(ns->dax, ns);
@@ -340,14 +341,18 @@ int pmof_ns_enable(struct pmof_ns *ns)
 	rc = pmof_bad_open(ns);
 	if (rc)
 		goto close;
+	rc = pmof_service_open(ns);
+	if (rc)
+		goto close;
 	ns->generation = random_nonzero();
 	ns->enabled = true;
 	rc = go_live(ns);
 	if (rc)
 		goto disable;
-	pr_info("namespace %s: %s, %llu bytes, persistence domain %s%s\n", pmof_ns_name(ns),
+	pr_info("namespace %s: %s, %llu bytes, persistence domain %s%s%s\n", pmof_ns_name(ns),
 		ns->path, ns->size, pmof_domain_name(ns->domain),
-		ns->read_only ? ", read-only" : "");
+		ns->read_only ? ", read-only" : "",
+		ns->service_ops ? ", a store" : "");
 	return 0;
 
 disable:

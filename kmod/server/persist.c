@@ -10,6 +10,7 @@
  * dax_flush(): an administrator can switch that off in sysfs.
  */
 #include <linux/blkdev.h>
+#include <linux/export.h>
 #include <linux/libnvdimm.h>
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -34,6 +35,7 @@ u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length)
 	arch_wb_cache_pmem(ns->addr + offset, length);
 	return pmof_range_lines(offset, length);
 }
+EXPORT_SYMBOL_NS_GPL(pmof_persist_write_back, PMOF_SERVER);
 
 /* Where it is not the architecture's, memcpy_flushcache() only copies. */
 static bool past_cache(const struct pmof_ns *ns)
@@ -55,6 +57,7 @@ u64 pmof_persist_copy(const struct pmof_ns *ns, u64 offset, const void *data, u6
 	memcpy(ns->addr + offset, data, length);
 	return pmof_persist_write_back(ns, offset, length);
 }
+EXPORT_SYMBOL_NS_GPL(pmof_persist_copy, PMOF_SERVER);
 
 /*
  * [R1] The same with zeros, for any length: past the cache, which a large range
@@ -86,6 +89,7 @@ void pmof_persist_fence(void)
 {
 	pmem_wmb();
 }
+EXPORT_SYMBOL_NS_GPL(pmof_persist_fence, PMOF_SERVER);
 
 /*
  * Takes what was fenced before further, to the medium: a flush of the host's

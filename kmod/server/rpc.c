@@ -16,6 +16,7 @@ struct pmof_rpc {
 	bool admin;		/* on the admin queue, else on I/O queues */
 	bool at_once;		/* admin: answered where it arrives, with success */
 	bool keeps_rx;		/* needs its receive buffer until it is answered */
+	bool raw;		/* writes where it likes: not to a namespace with a service */
 	unsigned int right;	/* PMOF_RIGHT_* that the session must have */
 	u32 min_len;
 	u32 max_len;
@@ -312,6 +313,7 @@ static const struct pmof_rpc rpc_table[] = {
 		.run		= run_flush,
 	}, {
 		.opcode		= PMOF_MSG_PUT,
+		.raw		= true,
 		.keeps_rx	= true,
 		.right		= PMOF_RIGHT_WRITE,
 		.min_len	= sizeof(struct pmof_wire_put) + 1,
@@ -320,6 +322,7 @@ static const struct pmof_rpc rpc_table[] = {
 		.run		= run_flush,
 	}, {
 		.opcode		= PMOF_MSG_COMMIT,
+		.raw		= true,
 		.right		= PMOF_RIGHT_WRITE,
 		.min_len	= sizeof(struct pmof_wire_commit),
 		.max_len	= sizeof(struct pmof_wire_commit),
@@ -327,6 +330,7 @@ static const struct pmof_rpc rpc_table[] = {
 		.run		= run_flush,
 	}, {
 		.opcode		= PMOF_MSG_ZERO,
+		.raw		= true,
 		.right		= PMOF_RIGHT_WRITE,
 		.min_len	= sizeof(struct pmof_wire_zero),
 		.max_len	= sizeof(struct pmof_wire_zero),
@@ -341,6 +345,7 @@ static const struct pmof_rpc rpc_table[] = {
 		.run		= pmof_bad_get,
 	}, {
 		.opcode		= PMOF_MSG_PREPARE,
+		.raw		= true,
 		.right		= PMOF_RIGHT_WRITE,
 		.min_len	= MIN_OBJECTS_LEN,
 		.max_len	= MAX_OBJECTS_LEN,
@@ -348,6 +353,7 @@ static const struct pmof_rpc rpc_table[] = {
 		.run		= run_flush,
 	}, {
 		.opcode		= PMOF_MSG_REVALIDATE,
+		.raw		= true,
 		.right		= PMOF_RIGHT_WRITE,
 		.min_len	= MIN_OBJECTS_LEN,
 		.max_len	= MAX_OBJECTS_LEN,
@@ -356,10 +362,33 @@ static const struct pmof_rpc rpc_table[] = {
 	},
 };
 
+/* All of a service's: what they say is its own business.  Up to SERVICE_READ they may write. */
+static const struct pmof_rpc service_write = {
+	.opcode		= PMOF_MSG_SERVICE,
+	.keeps_rx	= true,
+	.right		= PMOF_RIGHT_WRITE,
+	.min_len	= sizeof(struct pmof_wire_service),
+	.max_len	= PMOF_IO_MSG_SIZE,
+	.parse		= pmof_service_parse_call,
+	.run		= pmof_service_run_call,
+};
+
+static const struct pmof_rpc service_read = {
+	.opcode		= PMOF_MSG_SERVICE_READ,
+	.keeps_rx	= true,
+	.right		= PMOF_RIGHT_READ,
+	.min_len	= sizeof(struct pmof_wire_service),
+	.max_len	= PMOF_IO_MSG_SIZE,
+	.parse		= pmof_service_parse_call,
+	.run		= pmof_service_run_call,
+};
+
 static const struct pmof_rpc *find_rpc(u8 opcode, bool admin)
 {
 	int i;
 
+	if (pmof_is_service(opcode) && !admin)
+		return opcode < PMOF_MSG_SERVICE_READ ? &service_write : &service_read;
 	for (i = 0; i < ARRAY_SIZE(rpc_table); i++)
 		if (rpc_table[i].opcode == opcode && rpc_table[i].admin == admin)
 			return &rpc_table[i];
@@ -396,7 +425,12 @@ static int parse(struct pmof_srv_req *req, const void *msg, u32 len)
 		return PMOF_SC_INVALID;
 	if (len < rpc->min_len || len > rpc->max_len)
 		return PMOF_SC_INVALID;
-	return check_right(req->queue->session, rpc->right) ?: rpc->parse(req, msg, len);
+	status = check_right(req->queue->session, rpc->right);
+	if (status)
+		return status;
+	if (rpc->raw && req->queue->session->ns->service_ops)
+		return PMOF_SC_UNSUPPORTED;
+	return rpc->parse(req, msg, len);
 }
 
 /*

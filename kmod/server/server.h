@@ -30,6 +30,7 @@
 #include "placement.h"
 #include "queue.h"
 #include "range.h"
+#include "service.h"
 #include "stats.h"
 #include "wire.h"
 
@@ -108,6 +109,7 @@ struct pmof_ns {
 	bool allow_volatile;
 	bool deep_flush;		/* acknowledge after the flush hints' flush only */
 	enum pmof_placement_policy policy;
+	enum pmof_service service_id;
 	bool enabled;
 
 	/* Fixed while enabled, and sessions end first: they read without a lock. */
@@ -120,6 +122,8 @@ struct pmof_ns {
 	enum pmof_domain domain;
 	bool durable;
 	struct pmof_bad bad;
+	const struct pmof_service_ops *service_ops;	/* NULL: raw */
+	void *service;
 
 	/* Protected by pmof_sessions_mutex. */
 	bool live;			/* takes logins */
@@ -200,6 +204,7 @@ struct pmof_srv_req {
 	u8 opcode;
 	bool repair;			/* overwrites bad sectors: see repair.c */
 	union {
+		struct pmof_call call;
 		u8 nonce[PMOF_WIRE_NONCE_LEN];
 		struct pmof_login login;
 		struct pmof_segments_args segments;
@@ -449,6 +454,16 @@ void pmof_segments_free(struct pmof_session *s);
 int pmof_port_enable(struct pmof_port *port);
 void pmof_port_disable(struct pmof_port *port);
 
+/* service.c */
+const char *pmof_service_str(enum pmof_service service);
+int pmof_service_parse(const char *text, enum pmof_service *service);
+int pmof_service_open(struct pmof_ns *ns);
+void pmof_service_close(struct pmof_ns *ns);
+void pmof_service_drained(struct pmof_session *s);
+void pmof_service_gone(struct pmof_session *s);
+int pmof_service_parse_call(struct pmof_srv_req *req, const void *msg, u32 len);
+int pmof_service_run_call(struct pmof_srv_req *req);
+
 /* session.c */
 extern struct mutex pmof_sessions_mutex;
 extern struct list_head pmof_sessions;
@@ -529,11 +544,8 @@ void pmof_flush_exit(void);
 struct pmof_flush_seen *pmof_flush_alloc_seen(void);
 void pmof_flush_queue(struct pmof_srv_req *req);
 
-/* persist.c */
-u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length);
-u64 pmof_persist_copy(const struct pmof_ns *ns, u64 offset, const void *data, u64 length);
+/* persist.c, with what service.h has */
 u64 pmof_persist_zero(const struct pmof_ns *ns, u64 offset, u64 length);
-void pmof_persist_fence(void);
 int pmof_persist_flush_device(const struct pmof_ns *ns);
 
 /*

@@ -9,11 +9,12 @@
  *   2. moves the queue pairs to error, waits for the handlers and the flush
  *      workers to let go, drains, destroys the queue pairs;
  *   3. deregisters the MRs and frees the PD: no HCA touches the namespace now;
- *      the session is drained;
+ *      the session is drained, and the namespace's service is told;
  *   4. keeps it, detached, for its loss timeout, if its client may resume it;
  *   5. destroys the cm_ids.  rdma_cm's device removal waits for them, so by
  *      then nothing of ours may be left on the device;
- *   6. if it is not kept, lets go of the namespace and wakes who waits for that.
+ *   6. if it is not kept, tells the service, lets go of the namespace and wakes who
+ *      waits for that.
  * A detached session is what a login of the same (client, instance, path) takes
  * the ID from.  Asked for its end, the work runs a second time, from 6 on.
  */
@@ -210,6 +211,8 @@ static void drain(struct pmof_session *s)
 	stop_queues(s);
 	pmof_segments_free(s);
 	pmof_session_free_parts(s);
+	/* Ahead of all that may come of the session's ID: it has not been given on yet. */
+	pmof_service_drained(s);
 }
 
 /* Whether it stays, for its client to resume. */
@@ -250,6 +253,8 @@ static void finish(struct pmof_session *s)
 	if (s->in_sysfs)
 		device_del(&s->dev);
 	pr_debug("session%d of %s (%pISpc): ended\n", s->number, s->client_id, &s->peer);
+	/* While the namespace is still the session's. */
+	pmof_service_gone(s);
 	/*
 	 * First, since who waits for the end may then want to remove the module;
 	 * pmof_sessions_exit() waits for this function to return.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The allocator: alloc.h.  A class takes slots from the first chunk of its list; a
  * chunk that is full leaves the list, and comes back with the first slot that is given
@@ -88,6 +88,24 @@ static struct pmof_kv_chunk *find_slot(const struct pmof_kv_alloc *a, u64 slot, 
 		return NULL;
 	*nr = within / size;
 	return c;
+}
+
+/* The class of a slot, or 0 if it is none. */
+u32 pmof_kv_alloc_class(const struct pmof_kv_alloc *a, u64 slot)
+{
+	struct pmof_kv_chunk *c;
+	u32 nr;
+
+	c = find_slot(a, slot, &nr);
+	return c ? c->class : 0;
+}
+
+/* Its bytes. */
+u64 pmof_kv_alloc_room(const struct pmof_kv_alloc *a, u64 slot)
+{
+	u32 class = pmof_kv_alloc_class(a, slot);
+
+	return class ? pmof_kv_class_size(class) : 0;
 }
 
 static bool is_used(const struct pmof_kv_chunk *c, u32 nr)
@@ -199,6 +217,18 @@ int pmof_kv_alloc_give(struct pmof_kv_alloc *a, u64 slot)
 	c->hint = min_t(u32, c->hint, nr / 64);
 	list_chunk(a, c - a->chunk);
 	return 0;
+}
+
+/* Of memory. */
+u64 pmof_kv_alloc_bytes(const struct pmof_kv_alloc *a)
+{
+	u64 bytes = a->sb->nr_chunks * sizeof(*a->chunk);
+	u32 i;
+
+	for (i = 0; i < a->sb->nr_chunks; i++)
+		if (a->chunk[i].used)
+			bytes += nr_words(a->chunk[i].class) * sizeof(u64);
+	return bytes;
 }
 
 void pmof_kv_alloc_free(struct pmof_kv_alloc *a, void (*free_used)(const void *used))

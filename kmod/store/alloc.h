@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Which slots of a store are in use: in DRAM only.  Recovery loads the classes from
  * the chunk table and marks the live objects' slots; nothing is written back when a
@@ -33,7 +33,10 @@ void pmof_kv_alloc_init(struct pmof_kv_alloc *a, const struct pmof_kv_super *sb,
 int pmof_kv_alloc_load(struct pmof_kv_alloc *a, const void *base);
 int pmof_kv_alloc_mark(struct pmof_kv_alloc *a, u64 slot);
 int pmof_kv_alloc_take(struct pmof_kv_alloc *a, u32 class, u64 *slot, bool *fresh);
+u32 pmof_kv_alloc_class(const struct pmof_kv_alloc *a, u64 slot);
+u64 pmof_kv_alloc_room(const struct pmof_kv_alloc *a, u64 slot);
 int pmof_kv_alloc_give(struct pmof_kv_alloc *a, u64 slot);
+u64 pmof_kv_alloc_bytes(const struct pmof_kv_alloc *a);
 void pmof_kv_alloc_free(struct pmof_kv_alloc *a, void (*free_used)(const void *used));
 
 #endif /* PMOF_STORE_ALLOC_H */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Reading and writing what format.h describes.  Pure. */
 #include "format.h"
 
@@ -44,6 +44,7 @@ void pmof_kv_put_super(struct pmof_kv_wire_super *w, const struct pmof_kv_super 
 	w->serial = cpu_to_le64(sb->serial);
 	w->first = cpu_to_le64(sb->first);
 	w->nr_chunks = cpu_to_le32(sb->nr_chunks);
+	w->generation = cpu_to_le64(sb->generation);
 	w->crc = cpu_to_le32(super_crc(w));
 }
 
@@ -64,12 +65,14 @@ int pmof_kv_get_super(const struct pmof_kv_wire_super *w, u64 ns_size, struct pm
 	out->nr_records = le32_to_cpu(w->nr_records);
 	out->serial = le64_to_cpu(w->serial);
 	out->first = le64_to_cpu(w->first);
+	out->generation = le64_to_cpu(w->generation);
 	/* A namespace may have grown since; never shrunk. */
 	if (out->ns_size > ns_size || pmof_kv_layout(out) ||
 	    out->nr_chunks != le32_to_cpu(w->nr_chunks))
 		return -EINVAL;
 	/* Sequence numbers and serials that could not go on. */
-	if (!out->first || out->first > U64_MAX / 2 || out->serial > U64_MAX / 2)
+	if (out->generation & ~PMOF_GENERATION_MASK || !out->first ||
+	    out->first > U64_MAX / 2 || out->serial > U64_MAX / 2)
 		return -EINVAL;
 	return 0;
 }

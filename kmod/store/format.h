@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * What a key-value store looks like on the medium: docs/kv.md.  The only file
  * with its layouts, all little endian.  Pure: it compiles in user space too
@@ -40,7 +40,9 @@ struct pmof_kv_wire_super {
 	__le64 serial;		/* counts up with each time that it is written */
 	__le64 first;		/* sequence number of the record at place 0 */
 	__le32 nr_chunks;
-	__le32 reserved[108];
+	__le32 reserved32;
+	__le64 generation;	/* the last one that had been given when this was written */
+	__le32 reserved[105];
 	__le32 crc;		/* of all before it */
 };
 
@@ -52,6 +54,7 @@ struct pmof_kv_super {
 	u64 ns_size;
 	u64 serial;
 	u64 first;
+	u64 generation;
 	u32 nr_records;
 	/* These follow from the ones above. */
 	u32 nr_chunks;

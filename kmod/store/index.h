@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The index of a store: from a key's hash to its object's slot, in DRAM.  Pure: the
  * caller brings memory and compares keys.

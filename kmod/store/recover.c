@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Recovery: reads the log, then every slot, and tells which objects are live.
  * It changes nothing: the caller clears what is superseded and ends with a
@@ -70,6 +70,38 @@ static void name_olds(struct scan *s)
 	sort(s->named, s->nr_named, sizeof(*s->named), compare_refs, NULL);
 }
 
+static bool readable(const struct scan *s, u64 offset, u64 length)
+{
+	return !s->ops->readable || s->ops->readable(s->context, offset, length);
+}
+
+/* Of a slot: where a header with its key may be; and then where its trailer is. */
+static bool header_readable(const struct scan *s, u64 slot, u64 room)
+{
+	return readable(s, slot, min_t(u64, room, sizeof(struct pmof_kv_wire_header) +
+						  PMOF_KV_MAX_KEY));
+}
+
+static bool trailer_readable(const struct scan *s, u64 slot, const struct pmof_kv_object *o)
+{
+	return readable(s, pmof_object_trailer(slot, pmof_kv_object_length(o)),
+			PMOF_TRAILER_SIZE);
+}
+
+/* It is taken for there if nobody can tell: then it is lost, and what it replaced stays dead. */
+static bool is_there(const struct scan *s, const struct pmof_kv_ref *ref, u64 room)
+{
+	struct pmof_kv_object o;
+
+	if (!header_readable(s, ref->offset, room))
+		return true;
+	if (!pmof_kv_get_header(s->base + ref->offset, s->sb, room, &o) ||
+	    o.generation != ref->generation)
+		return false;
+	return !trailer_readable(s, ref->offset, &o) ||
+	       pmof_kv_there(s->base, s->sb, ref->offset, room, &o);
+}
+
 /*
  * [K4] A put has happened if its object is there, with PF; or if it was superseded
  * later, which nothing can be that is not committed.  A delete has, if its record
@@ -77,14 +109,11 @@ static void name_olds(struct scan *s)
  */
 static bool counts(const struct scan *s, const struct pmof_kv_record *r)
 {
-	struct pmof_kv_object o;
 	u64 room;
 
 	if (!r->new.offset || holds(s->named, s->nr_named, &r->new))
 		return true;
-	return pmof_kv_slot_ok(s->base, s->sb, r->new.offset, &room) &&
-	       pmof_kv_there(s->base, s->sb, r->new.offset, room, &o) &&
-	       o.generation == r->new.generation;
+	return pmof_kv_slot_ok(s->base, s->sb, r->new.offset, &room) && is_there(s, &r->new, room);
 }
 
 static void judge_records(struct scan *s)
@@ -104,6 +133,12 @@ static void judge_records(struct scan *s)
 	sort(s->dead, s->nr_dead, sizeof(*s->dead), compare_refs, NULL);
 }
 
+static int lose(struct scan *s, u64 slot)
+{
+	s->out->lost++;
+	return s->ops->lost(s->context, slot);
+}
+
 /*
  * Any valid header's generation has been given away, committed or not.  [K5] A
  * header that is no live object's has to go, too: the slot's next user writes his
@@ -114,8 +149,12 @@ static int scan_slot(struct scan *s, u64 slot, u64 room)
 	struct pmof_kv_object o;
 	struct pmof_kv_ref ref;
 
+	if (!header_readable(s, slot, room))
+		return lose(s, slot);
 	if (!pmof_kv_get_header(s->base + slot, s->sb, room, &o))
 		return 0;
+	if (!trailer_readable(s, slot, &o))
+		return lose(s, slot);
 	see_generation(s, o.generation);
 	ref.offset = slot;
 	ref.generation = o.generation;
@@ -160,6 +199,7 @@ int pmof_kv_recover(const void *base, const struct pmof_kv_super *sb,
 	int rc;
 
 	memset(out, 0, sizeof(*out));
+	out->last_generation = sb->generation;
 	out->records = pmof_kv_count_records(base, sb);
 	name_olds(&s);
 	judge_records(&s);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* What a store holds, read from a medium that may say anything.  Pure. */
 #ifndef PMOF_STORE_RECOVER_H
 #define PMOF_STORE_RECOVER_H
@@ -10,6 +10,10 @@ struct pmof_kv_recover_ops {
 	int (*live)(void *context, u64 slot, const struct pmof_kv_object *o);
 	/* A header of none: it has to be cleared, durably, before the log goes. */
 	int (*leftover)(void *context, u64 slot);
+	/* May the range be read?  NULL: all of it. */
+	bool (*readable)(void *context, u64 offset, u64 length);
+	/* A slot that cannot be, and so nobody knows what is in it. */
+	int (*lost)(void *context, u64 slot);
 	/* A record of the log, in order; @counts: its change has happened. */
 	void (*record)(void *context, const struct pmof_kv_record *r, bool counts);
 };
@@ -18,6 +22,7 @@ struct pmof_kv_recovered {
 	u64 last_generation;	/* none that is larger has been told to anybody */
 	u64 live;
 	u64 leftover;
+	u64 lost;
 	u32 records;
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The stores of commits and checkpoints: steps.h.  Pure. */
 #include "steps.h"
 

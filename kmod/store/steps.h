@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The stores of a key-value store's commits, by the names of docs/kv.md and
  * tests/model/kv.pml.  Each stores, and names what has to be written back before

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The log's end of a commit, and checkpoints [K5]: what the records have superseded has
+ * no valid header any more, durably; only then the records go, all at once.
+ *
+ * Most headers are cleared some rounds ahead, a few with each commit, so that the
+ * checkpoint itself is short.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "store.h"
+
+#define CLEAR_AHEAD	4	/* headers with each commit, in the log's second half */
+
+/* The log might not take the next round. */
+bool pmof_store_log_full(const struct store *st)
+{
+	return st->records + STORE_ROUND > st->m.sb.nr_records;
+}
+
+/* [K3] Phase 1.  What @r->old names is committed durably [K7]. */
+void pmof_store_append(struct store *st, struct store_req *r)
+{
+	struct pmof_kv_record rec = {
+		.sequence	= st->m.sb.first + st->records,
+		.old		= r->old,
+		.writer		= r->context->writer,
+		.number		= r->number,
+	};
+
+	if (r->slot)
+		rec.new = (struct pmof_kv_ref){ r->slot, r->o.generation };
+	pmof_kv_append_record(&st->m, st->records++, &rec);
+	r->changed = true;
+}
+
+/* [K5] Only if nobody has the slot by now: then the header is another one. */
+static void clear_header(struct store *st, const struct pmof_kv_ref *ref)
+{
+	const struct pmof_kv_object_header *h = st->m.base + ref->offset;
+
+	if (pmof_service_bad(st->ns, ref->offset, sizeof(*h)))
+		return;
+	if (le64_to_cpu(READ_ONCE(h->generation)) == ref->generation)
+		pmof_kv_clear_header(&st->m, ref->offset);
+}
+
+/*
+ * Phase 1: what earlier rounds have superseded.  That is durable, so a record which
+ * names it as old counts with its header or without [K4].
+ */
+void pmof_store_clear_some(struct store *st)
+{
+	u32 n = STORE_ROUND * CLEAR_AHEAD;
+
+	if (st->records < st->m.sb.nr_records / 2)
+		return;
+	for (; n && st->nr_cleared < st->nr_superseded; n--)
+		clear_header(st, &st->superseded[st->nr_cleared++]);
+}
+
+static int write_supers(struct store *st)
+{
+	unsigned int copy;
+	int rc = 0;
+
+	for (copy = 0; copy < 2 && !rc; copy++) {
+		pmof_store_start_fenced(st);
+		pmof_kv_write_super(&st->m, copy);
+		rc = pmof_store_finish_fenced(st);
+	}
+	return rc;
+}
+
+/* Between two rounds.  0, or a negative errno and then the store takes no changes any more. */
+int pmof_store_checkpoint(struct store *st)
+{
+	int rc;
+
+	pmof_store_start_fenced(st);
+	for (; st->nr_cleared < st->nr_superseded; st->nr_cleared++) {
+		clear_header(st, &st->superseded[st->nr_cleared]);
+		cond_resched();
+	}
+	rc = pmof_store_finish_fenced(st);
+	if (!rc) {
+		/* [K5] No header of what they have superseded is left: the records may go. */
+		pmof_kv_next_log(&st->m);
+		st->m.sb.generation = st->last_generation;
+		rc = write_supers(st);
+	}
+	if (rc) {
+		pmof_store_damaged(st, "a checkpoint has failed");
+		return rc;
+	}
+	st->records = 0;
+	st->nr_superseded = 0;
+	st->nr_cleared = 0;
+	store_count(st, PMOF_KV_STAT_CHECKPOINTS, 1);
+	return 0;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Leases: slots that are prepared and not committed.  One ends by its commit, by
+ * RETURN, or when its session is drained.  [K9] Until then a WRITE of it may land, so the
+ * leases of a file that was closed wait for the drain.
+ */
+#include <linux/slab.h>
+
+#include "store.h"
+
+/* Phase 1 of a prepare, before it takes a slot.  Returns PMOF_KV_SC_*. */
+u32 pmof_store_make_lease(struct store *st, struct store_req *r)
+{
+	struct store_context *c = r->context;
+	struct store_lease *l;
+
+	if (st->nr_leases == STORE_LEASES || c->session->nr_leases == STORE_SESSION_LEASES)
+		return PMOF_KV_SC_LIMIT;
+	l = kmalloc(struct_size(l, key, r->o.key_length), GFP_KERNEL);
+	if (!l)
+		return PMOF_KV_SC_NO_MEMORY;
+	/* Cyclic: a number that somebody still has in hand names nothing, not another lease. */
+	if (xa_alloc_cyclic(&st->leases, &l->id, l, XA_LIMIT(1, U32_MAX), &st->next_lease,
+			    GFP_KERNEL) < 0) {
+		kfree(l);
+		return PMOF_KV_SC_NO_MEMORY;
+	}
+	l->context = c;
+	l->session = c->session;
+	l->busy = false;
+	l->slot = 0;
+	l->number = r->number;
+	l->hash = r->hash;
+	l->o = r->o;
+	memcpy(l->key, r->key, r->o.key_length);
+	list_add_tail(&l->entry, &c->leases);
+	st->nr_leases++;
+	c->session->nr_leases++;
+	r->lease = l;
+	return PMOF_KV_SC_OK;
+}
+
+/* One of this context, or NULL. */
+struct store_lease *pmof_store_find_lease(struct store *st, const struct store_context *c, u32 id)
+{
+	struct store_lease *l = xa_load(&st->leases, id);
+
+	return l && l->context == c && !l->busy && l->slot ? l : NULL;
+}
+
+/* Its slot is the caller's. */
+void pmof_store_end_lease(struct store *st, struct store_lease *l)
+{
+	xa_erase(&st->leases, l->id);
+	list_del(&l->entry);
+	st->nr_leases--;
+	l->session->nr_leases--;
+	kfree(l);
+}
+
+/* A file was closed: whatever it has WRITTEN may still be on its way. */
+void pmof_store_orphan_leases(struct store_context *c)
+{
+	struct store_lease *l;
+
+	list_for_each_entry(l, &c->leases, entry)
+		l->context = NULL;
+	list_splice_tail_init(&c->leases, &c->session->orphans);
+}
+
+/*
+ * [K9] The session is drained: nothing lands any more.  The slots are free when their
+ * headers have been cleared, durably.
+ */
+void pmof_store_drop_leases(struct store *st, struct list_head *leases, struct store_context *c)
+{
+	struct store_lease *l, *next;
+
+	list_for_each_entry_safe(l, next, leases, entry) {
+		if (c)
+			pmof_store_remember(c, l->number, PMOF_KV_SC_NO_LEASE, 0);
+		/* Without memory the slot is lost until the store is opened again. */
+		if (l->slot)
+			pmof_store_slots_add(&st->dropping, l->slot, 0);
+		pmof_store_end_lease(st, l);
+	}
+}

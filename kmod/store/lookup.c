@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/* From a key to its object: the index with what it needs of the kernel. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "store.h"
+
+#define MOVE_PLACES	256	/* of a table that grows, in each round and for each insertion */
+
+u64 pmof_store_hash(const struct store *st, const u8 *key, u32 length)
+{
+	return siphash(key, length, &st->hash_key);
+}
+
+/* The header of a slot that should hold an object.  0 or -EIO. */
+int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_object *o)
+{
+	u64 room = pmof_kv_alloc_room(&st->alloc, slot);
+	u64 most = min_t(u64, room, sizeof(struct pmof_kv_object_header) + PMOF_KV_KEY_MAX);
+
+	if (!room || pmof_service_bad(st->ns, slot, most) ||
+	    !pmof_kv_get_header(st->m.base + slot, &st->m.sb, room, o))
+		return -EIO;
+	return 0;
+}
+
+/*
+ * The object of a key: 1, with *@f; 0 if there is none; -EIO if that cannot be
+ * told, because an object that may be it cannot be read.
+ */
+int pmof_store_find(const struct store *st, u64 hash, const u8 *key, u32 length,
+		    struct store_found *f)
+{
+	const struct pmof_kv_object_header *h;
+	struct pmof_kv_entry *e;
+	int rc = st->lost_slots ? -EIO : 0;
+
+	for (e = pmof_kv_index_first(&st->index, hash); e;
+	     e = pmof_kv_index_next(&st->index, e)) {
+		if (pmof_store_read_object(st, e->slot, &f->o)) {
+			rc = -EIO;
+			continue;
+		}
+		h = st->m.base + e->slot;
+		if (f->o.key_length != length || memcmp(h->data, key, length))
+			continue;
+		f->entry = e;
+		f->slot = e->slot;
+		return 1;
+	}
+	return rc;
+}
+
+/* --- growth ----------------------------------------------------------------------- */
+
+static struct pmof_kv_entry *alloc_table(u32 bits)
+{
+	return kvcalloc(pmof_kv_table_places(bits), sizeof(struct pmof_kv_entry), GFP_KERNEL);
+}
+
+/* Gigabytes take their time to be zeroed: nobody's request waits for it. */
+void pmof_store_grow_work(struct work_struct *work)
+{
+	struct store *st = container_of(work, struct store, grow_work);
+	struct pmof_kv_entry *table = alloc_table(st->grow_bits);
+
+	if (!table)
+		pr_warn_ratelimited("namespace %s: no memory for an index of 2^%u keys\n", st->name,
+				    st->grow_bits);
+	/* Pairs with the worker's acquire. */
+	smp_store_release(&st->grown, table);
+}
+
+static void ask_for_table(struct store *st)
+{
+	if (st->index.now.bits >= PMOF_KV_INDEX_MAX_BITS || work_busy(&st->grow_work))
+		return;
+	st->grow_bits = st->index.now.bits + 1;
+	schedule_work(&st->grow_work);
+}
+
+/* Once in each round. */
+void pmof_store_index_step(struct store *st)
+{
+	struct pmof_kv_entry *table;
+
+	if (pmof_kv_index_growing(&st->index)) {
+		kvfree(pmof_kv_index_move(&st->index, MOVE_PLACES));
+		return;
+	}
+	if (!pmof_kv_index_full(&st->index))
+		return;
+	table = smp_load_acquire(&st->grown);
+	if (!table) {
+		ask_for_table(st);
+		return;
+	}
+	st->grown = NULL;
+	pmof_kv_index_grow(&st->index, table);
+}
+
+/* Recovery: nobody waits yet.  0 or -ENOMEM. */
+int pmof_store_index_grow_now(struct store *st)
+{
+	struct pmof_kv_entry *table, *old;
+
+	if (!pmof_kv_index_full(&st->index))
+		return 0;
+	table = alloc_table(st->index.now.bits + 1);
+	if (!table)
+		return -ENOMEM;
+	pmof_kv_index_grow(&st->index, table);
+	old = pmof_kv_index_move(&st->index, U64_MAX);
+	kvfree(old);
+	return old ? 0 : -ENOMEM;
+}
+
+/* Is there room for a round's new keys, even if no larger table is to be had? */
+bool pmof_store_index_room(const struct store *st)
+{
+	const struct pmof_kv_index *ix = &st->index;
+	u32 bits = pmof_kv_index_growing(ix) ? ix->next.bits : ix->now.bits;
+
+	return ix->count + STORE_ROUND < (7ULL << bits) / 8;
+}
+
+int pmof_store_index_add(struct store *st, u64 hash, u64 slot)
+{
+	int rc = pmof_kv_index_insert(&st->index, hash, slot);
+
+	if (pmof_kv_index_growing(&st->index))
+		kvfree(pmof_kv_index_move(&st->index, MOVE_PLACES));
+	return rc;
+}
+
+/* The key's entry goes from the slot @old to @slot, or away if that is 0. */
+int pmof_store_index_move(struct store *st, u64 hash, u64 old, u64 slot)
+{
+	struct pmof_kv_entry *e = pmof_kv_index_first(&st->index, hash);
+
+	while (e && e->slot != old)
+		e = pmof_kv_index_next(&st->index, e);
+	if (!e)
+		return -ENOENT;
+	if (slot)
+		e->slot = slot;
+	else
+		pmof_kv_index_remove(&st->index, e);
+	return 0;
+}
+
+u64 pmof_store_index_bytes(const struct store *st)
+{
+	u64 places = pmof_kv_table_places(st->index.now.bits);
+
+	if (pmof_kv_index_growing(&st->index))
+		places += pmof_kv_table_places(st->index.next.bits);
+	return places * sizeof(struct pmof_kv_entry);
+}

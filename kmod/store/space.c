@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Slots: how they are taken, and when they are free again.
+ *
+ * [K6] What is superseded is retired in the order of epochs, and free when no context may
+ * READ an address from before that.  Who holds that up while somebody wants space has
+ * his session ended; only its drain makes the space free, however long that takes.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "store.h"
+
+#define RECLAIM_ROUND	256	/* slots freed in one round */
+#define WAIT_MOST	(30 * HZ)	/* of a request, for space that sessions hold up */
+
+static unsigned int reclaim_ms = 1000;
+module_param(reclaim_ms, uint, 0644);
+MODULE_PARM_DESC(reclaim_ms, "how long a session may hold up space that is wanted, ms");
+
+/* --- taking ----------------------------------------------------------------------- */
+
+/* A chunk has got its class: durable before a header is stored in it. */
+static int assign(struct store *st, u64 slot, u32 class)
+{
+	u32 chunk = (slot - st->m.sb.chunks) >> PMOF_KV_CHUNK_SHIFT;
+	u32 part = pmof_kv_class_chunks(class);
+	int rc = 0;
+
+	while (--part)
+		pmof_kv_assign_chunk(&st->m, chunk + part, class, part);
+	/* A span is there when its first word is: all the others before it. */
+	if (pmof_kv_class_chunks(class) > 1)
+		rc = pmof_store_fence_now(st);
+	if (!rc)
+		pmof_kv_assign_chunk(&st->m, chunk, class, 0);
+	return rc;
+}
+
+/* One whose lines the CPU may touch.  Who has a bad one never gets free. */
+static int take_slot(struct store *st, u32 class, u64 *slot)
+{
+	bool fresh;
+	int rc;
+
+	for (;;) {
+		rc = pmof_kv_alloc_take(&st->alloc, class, slot, &fresh);
+		if (!rc && fresh)
+			rc = assign(st, *slot, class);
+		if (rc || !pmof_service_bad(st->ns, *slot, pmof_kv_class_size(class)))
+			return rc;
+	}
+}
+
+static bool may_come_free(const struct store *st, const struct store_req *r, u32 class)
+{
+	return st->retired_of[class] || st->dropping.count || st->clearing.count ||
+	       !list_empty(&r->context->session->orphans);
+}
+
+/* Is it worth to wait?  pmof_store_press() sees to it that it is not for ever. */
+static enum store_step wait_for_space(struct store *st, struct store_req *r, u32 class)
+{
+	if (!may_come_free(st, r, class) ||
+	    (r->since && time_after(jiffies, r->since + WAIT_MOST))) {
+		r->status = PMOF_KV_SC_NO_SPACE;
+		return STORE_DONE;
+	}
+	if (!r->since)
+		r->since = jiffies | 1;
+	return STORE_WAIT;
+}
+
+/*
+ * Phase 1: a slot and a generation for the object r->o.  STORE_DONE with r->slot, or with
+ * r->status; or STORE_WAIT.
+ */
+enum store_step pmof_store_allocate(struct store *st, struct store_req *r)
+{
+	u32 class = pmof_kv_class_of(pmof_kv_object_length(&r->o));
+	int rc;
+
+	if (st->last_generation >= PMOF_KV_GENERATION_MASK) {
+		r->status = PMOF_KV_SC_READ_ONLY;
+		return STORE_DONE;
+	}
+	rc = take_slot(st, class, &r->slot);
+	if (rc)
+		r->slot = 0;
+	if (rc == -ENOSPC)
+		return wait_for_space(st, r, class);
+	if (rc)
+		r->status = rc == -ENOMEM ? PMOF_KV_SC_NO_MEMORY : PMOF_KV_SC_MEDIUM;
+	else
+		r->o.generation = ++st->last_generation;
+	r->since = 0;
+	return STORE_DONE;
+}
+
+/* --- giving back ------------------------------------------------------------------ */
+
+/*
+ * Phase 1: a slot that has been prepared and is not committed.  [K5] [K9] Free behind the
+ * fence that makes the cleared header durable.
+ */
+void pmof_store_clear_slot(struct store *st, u64 slot)
+{
+	if (pmof_service_bad(st->ns, slot, sizeof(struct pmof_kv_object_header)) ||
+	    pmof_store_slots_add(&st->clearing, slot, 0))
+		return;
+	pmof_kv_clear_header(&st->m, slot);
+}
+
+/* Phase 1: some of what ended leases have left. */
+void pmof_store_clear_dropped(struct store *st)
+{
+	u64 slot, unused;
+	u32 n;
+
+	for (n = 0; n < RECLAIM_ROUND && pmof_store_slots_first(&st->dropping, &slot, &unused);
+	     n++) {
+		pmof_store_slots_pop(&st->dropping);
+		pmof_store_clear_slot(st, slot);
+	}
+}
+
+static void give(struct store *st, u64 slot)
+{
+	if (pmof_kv_alloc_give(&st->alloc, slot))
+		pr_err_ratelimited("namespace %s: a slot at %llu that is none\n", st->name, slot);
+}
+
+/* Behind phase 1's fence. */
+void pmof_store_give_cleared(struct store *st)
+{
+	u64 slot, unused;
+
+	while (pmof_store_slots_first(&st->clearing, &slot, &unused)) {
+		pmof_store_slots_pop(&st->clearing);
+		give(st, slot);
+	}
+}
+
+/*
+ * [K6] Phase 3: superseded, durably.  Room has been reserved.  The epoch that it is marked
+ * with is that of any address which may have been given until now, or a later one.
+ */
+void pmof_store_retire(struct store *st, const struct pmof_kv_ref *ref)
+{
+	st->superseded[st->nr_superseded++] = *ref;
+	if (pmof_store_slots_add(&st->retired, ref->offset, st->epoch++))
+		return;
+	st->retired_of[pmof_kv_alloc_class(&st->alloc, ref->offset)]++;
+}
+
+/* The lowest epoch of an address that may still be READ. */
+static u64 lowest_epoch(const struct store *st)
+{
+	const struct store_context *c;
+	u64 low = U64_MAX;
+
+	list_for_each_entry(c, &st->holding, holding)
+		low = min(low, c->low);
+	return low;
+}
+
+/* [K6] Between two rounds. */
+void pmof_store_reclaim(struct store *st)
+{
+	u64 slot, epoch, low;
+	u32 n;
+
+	if (!st->retired.count)
+		return;
+	low = lowest_epoch(st);
+	for (n = 0; n < RECLAIM_ROUND && pmof_store_slots_first(&st->retired, &slot, &epoch) &&
+	     epoch < low; n++) {
+		pmof_store_slots_pop(&st->retired);
+		st->retired_of[pmof_kv_alloc_class(&st->alloc, slot)]--;
+		give(st, slot);
+	}
+}
+
+/* --- pressure --------------------------------------------------------------------- */
+
+static void end_session(struct store *st, struct store_session *s)
+{
+	if (s->ending)
+		return;
+	s->ending = true;
+	if (!pmof_service_end_session(s->id))
+		return;
+	pr_info_ratelimited("namespace %s: a session holds up space that is wanted, ended\n",
+			    st->name);
+	store_count(st, PMOF_KV_STAT_EVICTED, 1);
+}
+
+/* Does the session keep anything retired from being free? */
+static bool holds_up(const struct store *st, const struct store_session *s)
+{
+	const struct store_context *c;
+	u64 slot, epoch;
+
+	if (!list_empty(&s->orphans))
+		return true;
+	if (!pmof_store_slots_first(&st->retired, &slot, &epoch))
+		return false;
+	list_for_each_entry(c, &s->contexts, entry)
+		if (c->low && c->low <= epoch)
+			return true;
+	return false;
+}
+
+/*
+ * Requests wait for space, and nothing comes free by itself.  Who has waited long enough ends
+ * the sessions that hold it up; but a session that waits for itself is told so.
+ */
+void pmof_store_press(struct store *st, struct list_head *waiting)
+{
+	unsigned long grace = msecs_to_jiffies(READ_ONCE(reclaim_ms));
+	struct store_session *s;
+	struct store_req *r;
+	bool pressing = false;
+	int i;
+
+	if (list_empty(waiting))
+		return;
+	hash_for_each(st->sessions, i, s, node)
+		s->nr_waiting = 0;
+	list_for_each_entry(r, waiting, entry) {
+		if (!r->since || time_before(jiffies, r->since + grace))
+			continue;
+		pressing = true;
+		r->context->session->nr_waiting++;
+		if (holds_up(st, r->context->session))
+			r->status = PMOF_KV_SC_NO_SPACE;
+	}
+	if (!pressing)
+		return;
+	hash_for_each(st->sessions, i, s, node)
+		if (!s->nr_waiting && holds_up(st, s))
+			end_session(st, s);
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The thread that serves a store, in rounds (docs/kv.md).  Of what waits, each request
+ *   1. starts, and one fence covers all;
+ *   2. commits, and one fence covers all of those;
+ *   3. takes effect and is answered.
+ * A large value is written back over several rounds, so that it delays the others by little.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sizes.h>
+
+#include "store.h"
+
+#define ROUND_BYTES	SZ_64K	/* of values written back between two looks at the queue */
+#define MIN_SLICE	SZ_4K
+#define WAIT_STEP	(HZ / 20)	/* between two looks whether space has come */
+
+/* --- fences ----------------------------------------------------------------------- */
+
+static void write_back(struct pmof_kv_medium *m, u64 offset, u64 length)
+{
+	struct store *st = container_of(m, struct store, m);
+
+	store_count(st, PMOF_KV_STAT_LINES, pmof_persist_write_back(st->ns, offset, length));
+	st->dirty = true;
+}
+
+/* [A4] A fence waits for the write-backs and copies of its own CPU only: stay on it. */
+void pmof_store_start_fenced(struct store *st)
+{
+	st->m.write_back = write_back;
+	st->dirty = false;
+	migrate_disable();
+}
+
+/* [A7] 0, or a negative errno: then nothing of it is known to be durable. */
+int pmof_store_finish_fenced(struct store *st)
+{
+	if (st->dirty)
+		pmof_persist_fence();
+	migrate_enable();
+	if (!st->dirty)
+		return 0;
+	store_count(st, PMOF_KV_STAT_FENCES, 1);
+	return pmof_service_flush(st->ns);
+}
+
+/* Within a phase: an order that the phase's own fence does not give. */
+int pmof_store_fence_now(struct store *st)
+{
+	int rc = pmof_store_finish_fenced(st);
+
+	migrate_disable();
+	return rc;
+}
+
+void pmof_store_damaged(struct store *st, const char *what)
+{
+	if (!st->read_only)
+		pr_err("namespace %s: %s; the store takes no changes until it is enabled again\n",
+		       st->name, what);
+	st->read_only = true;
+}
+
+/* --- [K7] ------------------------------------------------------------------------- */
+
+/* By hash: two keys of one hash wait for each other, too. */
+bool pmof_store_key_is_taken(const struct store *st, u64 hash)
+{
+	u32 i;
+
+	for (i = 0; i < st->nr_taken; i++)
+		if (st->taken[i] == hash)
+			return true;
+	return false;
+}
+
+void pmof_store_take_key(struct store *st, u64 hash)
+{
+	st->taken[st->nr_taken++] = hash;
+}
+
+/* --- requests --------------------------------------------------------------------- */
+
+/* Any context. */
+void pmof_store_call(void *service, struct pmof_call *call)
+{
+	struct store *st = service;
+
+	/* As with the flush workers, [A2]: what was placed ahead of the message is visible there. */
+	if (llist_add(&call->node, &st->calls))
+		wake_up_process(st->task);
+}
+
+static const struct store_op *find_op(u8 opcode)
+{
+	unsigned int i;
+
+	for (i = 0; i < pmof_store_nr_changes; i++)
+		if (pmof_store_changes[i].opcode == opcode)
+			return &pmof_store_changes[i];
+	for (i = 0; i < pmof_store_nr_reads; i++)
+		if (pmof_store_reads[i].opcode == opcode)
+			return &pmof_store_reads[i];
+	return NULL;
+}
+
+/* The door: all that a client's program has written is looked at here. */
+static u32 parse(struct store *st, struct store_req *r, const struct pmof_call *call)
+{
+	const struct pmof_kv_request *w = call->data;
+	u32 status;
+
+	r->op = find_op(call->opcode);
+	if (!r->op || call->length < r->op->min_length)
+		return PMOF_KV_SC_INVALID;
+	r->context = pmof_store_get_context(st, call, &status);
+	if (!r->context)
+		return status;
+	if (r->op->min_length) {
+		pmof_store_report_epoch(st, r->context, le64_to_cpu(w->epoch));
+		r->number = le64_to_cpu(w->number);
+	}
+	return r->op->parse(st, r);
+}
+
+static void take_queued(struct store *st)
+{
+	struct llist_node *first = llist_reverse_order(llist_del_all(&st->calls));
+	struct pmof_call *call, *next;
+	struct store_req *r;
+
+	llist_for_each_entry_safe(call, next, first, node) {
+		r = store_req(call);
+		memset(r, 0, sizeof(*r));
+		r->status = parse(st, r, call);
+		list_add_tail(&r->entry, &st->pending);
+	}
+}
+
+/* Nobody waits for it any more, and it has not begun. */
+static void drop(struct store *st, struct store_req *r)
+{
+	struct pmof_call *call = store_call(r);
+
+	list_del(&r->entry);
+	if (r->op && r->op->cancel)
+		r->op->cancel(st, r);
+	if (r->context) {
+		if (r->op->start)
+			pmof_store_remember(r->context, r->number, PMOF_KV_SC_NO_LEASE, 0);
+		pmof_store_put_context(st, r->context);
+	}
+	pmof_call_drop(call);
+}
+
+/* --- rounds ----------------------------------------------------------------------- */
+
+struct round {
+	struct list_head turn;		/* not through with phase 1 */
+	struct list_head waiting;	/* for space */
+	struct list_head done;
+	unsigned int requests;
+	int rc;				/* of a fence: then nothing is durable */
+};
+
+static void take_turn(struct store *st, struct round *round)
+{
+	struct store_req *r, *next;
+
+	list_for_each_entry_safe(r, next, &st->pending, entry) {
+		if (round->requests == STORE_ROUND)
+			break;
+		if (pmof_call_ending(store_call(r))) {
+			drop(st, r);
+			continue;
+		}
+		list_move_tail(&r->entry, &round->turn);
+		round->requests++;
+	}
+}
+
+static enum store_step start(struct store *st, struct store_req *r, u64 slice)
+{
+	if (r->status || r->known || !r->op->start)
+		return STORE_DONE;
+	return r->op->start(st, r, slice);
+}
+
+/* Phase 1. */
+static void start_all(struct store *st, struct round *round)
+{
+	u64 slice = max_t(u64, round_down(ROUND_BYTES / max(round->requests, 1U), SMP_CACHE_BYTES),
+			  MIN_SLICE);
+	struct store_req *r, *next;
+
+	pmof_store_start_fenced(st);
+	if (!st->read_only) {
+		pmof_store_clear_dropped(st);
+		pmof_store_clear_some(st);
+	}
+	list_for_each_entry_safe(r, next, &round->turn, entry) {
+		enum store_step step = start(st, r, slice);
+
+		if (step == STORE_DONE)
+			list_move_tail(&r->entry, &round->done);
+		else if (step == STORE_WAIT)
+			list_move_tail(&r->entry, &round->waiting);
+		cond_resched();
+	}
+	round->rc = pmof_store_finish_fenced(st);
+	if (!round->rc)
+		pmof_store_give_cleared(st);
+}
+
+/* Phase 2: [K1] [K3] what phase 1 has stored is durable. */
+static void commit_all(struct store *st, struct round *round)
+{
+	struct store_req *r;
+
+	if (round->rc)
+		return;
+	pmof_store_start_fenced(st);
+	list_for_each_entry(r, &round->done, entry)
+		if (r->changed && r->op->commit)
+			r->op->commit(st, r);
+	round->rc = pmof_store_finish_fenced(st);
+}
+
+/* What has come of it is not known. */
+static void fail(struct store *st, struct store_req *r)
+{
+	if (r->op->cancel)
+		r->op->cancel(st, r);
+	pmof_call_fail(store_call(r), PMOF_SC_INTERNAL);
+}
+
+static void answer(struct store *st, struct store_req *r)
+{
+	struct pmof_call *call = store_call(r);
+	u32 length;
+
+	if (!r->context)
+		length = pmof_store_reply_status(r);
+	else
+		length = r->op->finish(st, r);
+	pmof_call_reply(call, length);
+}
+
+/* Phase 3: [K3] all that the answers promise is durable. */
+static void finish_all(struct store *st, struct round *round)
+{
+	struct store_req *r, *next;
+	struct store_context *c;
+
+	list_for_each_entry_safe(r, next, &round->done, entry) {
+		c = r->context;
+		/* The request is gone with its answer. */
+		if (round->rc && r->changed)
+			fail(st, r);
+		else
+			answer(st, r);
+		if (c)
+			pmof_store_put_context(st, c);
+	}
+}
+
+/* What a commit must not fail for is there before it begins. */
+static void get_ready(struct store *st)
+{
+	pmof_store_reclaim(st);
+	pmof_store_index_step(st);
+	st->no_memory = pmof_store_slots_reserve(&st->retired, STORE_ROUND);
+	st->nr_taken = 0;
+	if (!st->read_only && pmof_store_log_full(st))
+		pmof_store_checkpoint(st);
+}
+
+/* Returns true if there is nothing to do until something comes, or until space has. */
+static bool serve_round(struct store *st)
+{
+	struct round round = {};
+	bool idle;
+
+	INIT_LIST_HEAD(&round.turn);
+	INIT_LIST_HEAD(&round.waiting);
+	INIT_LIST_HEAD(&round.done);
+	get_ready(st);
+	take_turn(st, &round);
+	start_all(st, &round);
+	commit_all(st, &round);
+	if (round.rc)
+		pmof_store_damaged(st, "a flush has failed");
+	finish_all(st, &round);
+	store_count(st, PMOF_KV_STAT_ROUNDS, 1);
+	idle = list_empty(&round.turn) && list_empty(&st->pending) &&
+	       (st->read_only || !st->dropping.count);
+	/* Who is not through waits behind those that had no turn. */
+	list_splice_tail(&round.turn, &st->pending);
+	pmof_store_press(st, &round.waiting);
+	list_splice_tail(&round.waiting, &st->pending);
+	return idle;
+}
+
+/* --- the thread ------------------------------------------------------------------- */
+
+static bool has_work(const struct store *st)
+{
+	return !llist_empty(&st->calls) || !llist_empty(&st->events);
+}
+
+/* Returns when something has come, or while requests wait for space after a while. */
+static void wait_for_work(struct store *st)
+{
+	set_current_state(TASK_IDLE);
+	if (!has_work(st) && !kthread_should_stop()) {
+		if (list_empty(&st->pending))
+			schedule();
+		else
+			schedule_timeout(WAIT_STEP);
+	}
+	__set_current_state(TASK_RUNNING);
+}
+
+static void handle_events(struct store *st)
+{
+	struct llist_node *first = llist_reverse_order(llist_del_all(&st->events));
+	struct store_event *e, *next;
+
+	llist_for_each_entry_safe(e, next, first, node) {
+		if (e->gone)
+			pmof_store_session_gone(st, e->session);
+		else
+			pmof_store_session_drained(st, e->session);
+		complete(&e->done);
+	}
+}
+
+/* May sleep until the round that is under way is through. */
+void pmof_store_tell(struct store *st, u64 session, bool gone)
+{
+	struct store_event e = { .session = session, .gone = gone };
+
+	init_completion(&e.done);
+	if (llist_add(&e.node, &st->events))
+		wake_up_process(st->task);
+	wait_for_completion(&e.done);
+}
+
+static int store_thread(void *data)
+{
+	struct store *st = data;
+	u64 start;
+	bool idle;
+
+	/* Whoever frees memory may wait for what this store's clients write back. */
+	memalloc_noio_save();
+	while (!kthread_should_stop()) {
+		wait_for_work(st);
+		do {
+			start = ktime_get_ns();
+			take_queued(st);
+			/* Behind it: what is told here is later than all calls of that session. */
+			idle = serve_round(st);
+			handle_events(st);
+			store_count(st, PMOF_KV_STAT_BUSY_NS, ktime_get_ns() - start);
+			cond_resched();
+		} while (has_work(st) || !idle);
+	}
+	return 0;
+}
+
+int pmof_store_start(struct store *st)
+{
+	struct task_struct *task;
+
+	task = kthread_create_on_node(store_thread, st, pmof_service_node(st->ns),
+				      "pmof_store/%s", st->name);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	st->task = task;
+	wake_up_process(task);
+	return 0;
+}
+
+/* No call is left. */
+void pmof_store_stop(struct store *st)
+{
+	if (st->task)
+		kthread_stop(st->task);
+	st->task = NULL;
+}
