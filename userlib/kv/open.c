@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Opening and closing a store. */
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+/* Of the answer to a GET, what is left for a value. */
+#define MAX_INLINE	(KV_CALL_MAX - 16 - sizeof(struct pmof_kv_get_reply))
+
+static int check_options(const struct pmofkv_options *opt)
+{
+	if (opt->size != sizeof(*opt) || !kv_protocol(opt->protocol))
+		return -EINVAL;
+	return 0;
+}
+
+static void set_options(struct pmofkv *kv, const struct pmofkv_options *opt)
+{
+	kv->put_ops = kv_protocol(opt->protocol);
+	kv->threshold = opt->threshold;
+	kv->max_inline = opt->max_inline;
+	if (kv->max_inline > MAX_INLINE)
+		kv->max_inline = MAX_INLINE;
+}
+
+static int set_info(struct pmofkv *kv)
+{
+	struct pmof_info info;
+	int ret = pmof_get_info(kv->dev, &info, sizeof(info));
+
+	if (ret)
+		return ret;
+	if (!(info.features & PMOF_FEAT_CALL) || info.service != PMOF_SERVICE_STORE)
+		return -EOPNOTSUPP;
+	kv->ns_size = info.ns_size;
+	kv->max_call = info.max_call < KV_CALL_MAX ? info.max_call : KV_CALL_MAX;
+	atomic_store(&kv->session, info.session);
+	kv_epochs_reset(&kv->epochs, info.session);
+	/* The longest message that must fit has a key. */
+	return kv->max_call < sizeof(struct pmof_kv_put) + PMOF_KV_KEY_MAX ? -EPROTO : 0;
+}
+
+int pmofkv_open(const char *device, int flags, const struct pmofkv_options *opt,
+		struct pmofkv **kv)
+{
+	struct pmofkv_options defaults;
+	struct pmofkv *k;
+	int ret;
+
+	pmofkv_options_init(&defaults);
+	if (!opt)
+		opt = &defaults;
+	flags &= ~O_CLOEXEC;
+	if ((flags != O_RDONLY && flags != O_RDWR) || check_options(opt))
+		return -EINVAL;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	pthread_mutex_init(&k->session_lock, NULL);
+	kv_epochs_init(&k->epochs);
+	set_options(k, opt);
+	ret = pmof_open(device, flags, &k->dev);
+	if (!ret)
+		ret = set_info(k);
+	if (ret) {
+		pmofkv_close(k);
+		return ret;
+	}
+	*kv = k;
+	return 0;
+}
+
+void pmofkv_close(struct pmofkv *kv)
+{
+	if (!kv)
+		return;
+	pmof_close(kv->dev);
+	pthread_mutex_destroy(&kv->session_lock);
+	pthread_mutex_destroy(&kv->epochs.lock);
+	free(kv);
+}
+
+int pmofkv_fd(const struct pmofkv *kv)
+{
+	return pmof_fd(kv->dev);
+}
+
+int pmofkv_instance(const struct pmofkv *kv)
+{
+	return pmof_instance(kv->dev);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Put protocol "herd": one message with the value; the server copies and persists it, and
+ * answers.  And "auto", which is herd for what is short, and else sa.
+ */
+#include "internal.h"
+
+static bool fits(const struct pmofkv *kv, size_t key_length, size_t value_length)
+{
+	return value_length <= kv->max_call &&
+	       sizeof(struct pmof_kv_put) + key_length + value_length <= kv->max_call;
+}
+
+static int fill(struct kv_task *t, struct kv_buffers *b)
+{
+	struct pmof_kv_put *m;
+
+	t->session = kv_session(t->kv);
+	t->number = kv_next_number(t->kv);
+	m = kv_request(t, b, sizeof(*m));
+	m->expected = htole64(t->expected);
+	m->value_length = htole32((uint32_t)t->value_length);
+	m->key_length = htole16((uint16_t)t->key_length);
+	memcpy(m->data, t->key, t->key_length);
+	if (t->value_length)
+		memcpy(m->data + t->key_length, t->value, t->value_length);
+	kv_call(t, b, PMOF_KV_PUT_INLINE, sizeof(*m) + t->key_length + t->value_length);
+	return 0;
+}
+
+static void done(struct kv_task *t, struct kv_buffers *b)
+{
+	int ret = t->call.result;
+
+	if (ret == -ESTALE)
+		kv_again(t, ret);
+	else if (ret == -EIO)
+		kv_ask_outcome(t);
+	else if (ret || (ret = kv_reply(t, b, sizeof(struct pmof_kv_reply))))
+		kv_end(t, ret);
+	else
+		kv_put_done(t, b, kv_status(t, b));
+}
+
+static const struct kv_stage herd = { fill, done };
+
+/* What no message holds goes by sa. */
+static const struct kv_put_ops *herd_pick(const struct pmofkv *kv, size_t key_length,
+					  size_t value_length)
+{
+	return fits(kv, key_length, value_length) ? &kv_put_herd : &kv_put_sa;
+}
+
+const struct kv_put_ops kv_put_herd = {
+	.name		= "herd",
+	.protocol	= PMOFKV_HERD,
+	.counter	= PMOFKV_COUNT_PUTS_HERD,
+	.pick		= herd_pick,
+	.first		= &herd,
+};
+
+static const struct kv_put_ops *auto_pick(const struct pmofkv *kv, size_t key_length,
+					  size_t value_length)
+{
+	return value_length > kv->threshold ? &kv_put_sa : herd_pick(kv, key_length, value_length);
+}
+
+const struct kv_put_ops kv_put_auto = {
+	.name		= "auto",
+	.protocol	= PMOFKV_AUTO,
+	.pick		= auto_pick,
+};

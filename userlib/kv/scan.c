@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Going through the keys: the cursor is the server's, and holds over sessions and restarts. */
+#include <stdlib.h>
+
+#include "internal.h"
+
+struct pmofkv_scan {
+	struct pmofkv *kv;
+	uint64_t hash;		/* where to go on asking */
+	uint32_t skip;
+	bool end;		/* there is nothing more to ask for */
+	uint32_t left;		/* entries in @b.reply that were not told */
+	size_t at;		/* the next of them */
+	size_t length;		/* bytes of the reply */
+	struct kv_buffers b;
+};
+
+/* The task has its scan in @buf. */
+static int fill(struct kv_task *t, struct kv_buffers *b)
+{
+	const struct pmofkv_scan *s = t->buf;
+	struct pmof_kv_scan *m;
+
+	t->session = kv_session(t->kv);
+	m = kv_request(t, b, sizeof(*m));
+	m->hash = htole64(s->hash);
+	m->skip = htole32(s->skip);
+	kv_call(t, b, PMOF_KV_SCAN, sizeof(*m));
+	return 0;
+}
+
+static void done(struct kv_task *t, struct kv_buffers *b)
+{
+	struct pmofkv_scan *s = t->buf;
+	const struct pmof_kv_scan_reply *r = (const void *)b->reply;
+	int ret = t->call.result;
+
+	if (ret == -ESTALE || ret == -EIO) {
+		kv_again(t, ret);
+		return;
+	}
+	if (!ret)
+		ret = kv_reply(t, b, sizeof(*r));
+	if (!ret)
+		ret = kv_status(t, b);
+	if (!ret) {
+		s->hash = le64toh(r->hash);
+		s->skip = le32toh(r->skip);
+		s->end = le32toh(r->flags) & PMOF_KV_SCAN_F_END;
+		s->left = le32toh(r->count);
+		s->at = sizeof(*r);
+		s->length = t->call.old;
+		/* It would go on for ever. */
+		if (!s->left && !s->end)
+			ret = -EPROTO;
+	}
+	kv_end(t, ret);
+}
+
+static const struct kv_stage scan_stage = { fill, done };
+
+static int ask(struct pmofkv_scan *s)
+{
+	struct kv_task task = { .kv = s->kv, .buf = s, .first = &scan_stage,
+				.stage = &scan_stage };
+	struct kv_task *t = &task;
+
+	while (t->stage)
+		kv_round(s->kv, &t, &s->b, 1);
+	return t->result;
+}
+
+int pmofkv_scan_open(struct pmofkv *kv, struct pmofkv_scan **scan)
+{
+	struct pmofkv_scan *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->kv = kv;
+	*scan = s;
+	return 0;
+}
+
+void pmofkv_scan_close(struct pmofkv_scan *scan)
+{
+	free(scan);
+}
+
+/* The next entry of the reply. */
+static int take(struct pmofkv_scan *s, struct pmofkv_entry *entry)
+{
+	const struct pmof_kv_scan_entry *e = (const void *)(s->b.reply + s->at);
+	size_t room = s->length - s->at;
+
+	if (room < sizeof(*e) || room - sizeof(*e) < le16toh(e->key_length)) {
+		s->left = 0;
+		return -EPROTO;
+	}
+	entry->key = e->key;
+	entry->key_length = le16toh(e->key_length);
+	entry->value_length = le32toh(e->value_length);
+	entry->version = le64toh(e->version);
+	s->left--;
+	s->at += (sizeof(*e) + entry->key_length + 7) & ~(size_t)7;
+	if (s->at > s->length)
+		s->at = s->length;
+	return 1;
+}
+
+int pmofkv_scan_next(struct pmofkv_scan *scan, struct pmofkv_entry *entry)
+{
+	int ret = 0;
+
+	if (!scan->left && !scan->end)
+		ret = ask(scan);
+	if (ret || !scan->left)
+		return ret;
+	return take(scan, entry);
+}
