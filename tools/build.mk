@@ -30,8 +30,8 @@ $(STORE_OBJ): $(USER_BUILD)/store/%.o: kmod/store/%.c Makefile tools/build.mk
 	$(Q)$(CC) $(PMOF_CFLAGS) -Ikmod/common -include tools/pure.h $(CFLAGS) $(CPPFLAGS) \
 		-MMD -MP -c -o $@ $<
 
-# With the static library: the command runs wherever it is put.
-$(PMOF): $(TOOLS_OBJ) $(STORE_OBJ) $(LIBPMOF_A)
+# With the static libraries: the command runs wherever it is put.
+$(PMOF): $(TOOLS_OBJ) $(STORE_OBJ) $(LIBPMOFKV_A) $(LIBPMOF_A)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) -lm
 
 $(USER_BUILD)/man/%: tools/man/%.scd
