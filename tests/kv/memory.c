@@ -62,17 +62,18 @@ static struct item **place(const void *key, size_t length)
 /* In the table, with no value yet. */
 static struct item *add(const void *key, size_t length)
 {
-	struct item **at = place(key, length);
+	struct item **at = place(key, length), *item = *at;
 
-	if (*at)
-		return *at;
-	*at = calloc(1, sizeof(**at) + length);
-	if (*at) {
-		memcpy((*at)->key, key, length);
-		(*at)->key_length = length;
+	if (item)
+		return item;
+	item = calloc(1, sizeof(*item) + length);
+	if (item) {
+		memcpy(item->key, key, length);
+		item->key_length = length;
 		store.keys++;
 	}
-	return *at;
+	*at = item;
+	return item;
 }
 
 static int set(const void *key, size_t key_length, const void *value, size_t value_length)
