@@ -32,8 +32,15 @@ $(KV_BUILD)/pmof: $(TOOLS_OBJ) $(STORE_OBJ) $(KV_BUILD)/memory.o $(LIBPMOF_A)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) -lm
 
+KV_EXAMPLES := $(EXAMPLES_SRC:examples/%.c=$(KV_BUILD)/example_%)
+
+$(KV_EXAMPLES): $(KV_BUILD)/example_%: examples/%.c $(KV_BUILD)/memory.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KV_CFLAGS) -o $@ $^ -lpthread
+
 # Among the unit tests, whose runner takes it.
-$(TEST_BUILD)/unit/kv_tools: tests/kv/tools $(addprefix $(KV_BUILD)/,pmof record lincheck)
+$(TEST_BUILD)/unit/kv_tools: tests/kv/tools $(addprefix $(KV_BUILD)/,pmof record lincheck) \
+		$(KV_EXAMPLES)
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
