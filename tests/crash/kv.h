@@ -53,13 +53,16 @@ static inline bool kv_absent(uint64_t seed, uint32_t key, uint64_t version)
 	return !version || (version % 2 == 0 && kv_mix(seed, key, version) % 3 == 0);
 }
 
-/* From few bytes to what no message holds; of few size classes, since chunks keep theirs. */
+/* From none to what no message holds; objects of few size classes, since chunks keep theirs. */
 static inline uint32_t kv_value_length(uint64_t seed, uint32_t key, uint64_t version)
 {
-	static const uint32_t size[] = { 0, 60, 230, 1000, 3300, 5500, 12000, 44000 };
+	static const uint32_t object[] = { 88, 120, 310, 1250, 3500, 5900, 12100, 44800 };
 	uint64_t rnd = kv_mix(seed, key, ~version);
+	char bytes[KV_MAX_KEY];
+	uint32_t size = object[crash_rnd(&rnd, 8)] - crash_rnd(&rnd, 12);
+	uint32_t rest = 32 + kv_key(seed, key, bytes);
 
-	return size[crash_rnd(&rnd, 8)] + crash_rnd(&rnd, 20);
+	return size > rest ? size - rest : 0;
 }
 
 /* Is this the value of that version? */
