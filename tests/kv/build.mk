@@ -38,9 +38,13 @@ $(KV_EXAMPLES): $(KV_BUILD)/example_%: examples/%.c $(KV_BUILD)/memory.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KV_CFLAGS) -o $@ $^ -lpthread
 
+$(KV_BUILD)/pmof-redis: $(REDIS_SRC) tools/redis/redis.h $(KV_BUILD)/memory.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KV_CFLAGS) -o $@ $(REDIS_SRC) $(KV_BUILD)/memory.o -lpthread -l:libhiredis.a
+
 # Among the unit tests, whose runner takes it.
 $(TEST_BUILD)/unit/kv_tools: tests/kv/tools $(addprefix $(KV_BUILD)/,pmof record lincheck) \
-		$(KV_EXAMPLES)
+		$(KV_EXAMPLES) $(if $(HAVE_HIREDIS),$(KV_BUILD)/pmof-redis)
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
