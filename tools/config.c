@@ -62,6 +62,11 @@ static const char *check_placement(const char *text)
 	       NULL : "is not auto, memory or assert-memory";
 }
 
+static const char *check_service(const char *text)
+{
+	return is_word(text, "raw store") ? NULL : "is not raw or store";
+}
+
 static const char *check_persist(const char *text)
 {
 	return is_word(text, "auto read assist rpc flush") ?
@@ -96,6 +101,7 @@ static const struct json_key namespace_schema[] = {
 	{ .name = "allow_volatile", .kind = JSON_BOOL },
 	{ .name = "deep_flush", .kind = JSON_BOOL },
 	{ .name = "placement", .kind = JSON_TEXT, .check = check_placement },
+	{ .name = "service", .kind = JSON_TEXT, .check = check_service },
 	{ .name = "allow_any", .kind = JSON_BOOL },
 	{ .name = "enable", .kind = JSON_BOOL },
 	{ .name = "name", .kind = JSON_TEXT, .required = true, .check = check_name },
@@ -123,7 +129,7 @@ const struct config_kind config_kinds[CONFIG_KINDS] = {
 	[CONFIG_CLIENTS] = { "clients", "id", "client", client_schema, COUNT(client_schema), 4,
 			     no_links, false },
 	[CONFIG_NAMESPACES] = { "namespaces", "name", "namespace", namespace_schema,
-				COUNT(namespace_schema), 6, namespace_links, true },
+				COUNT(namespace_schema), 7, namespace_links, true },
 	[CONFIG_PORTS] = { "ports", "id", "port", port_schema, COUNT(port_schema), 2, port_links,
 			   true },
 };

@@ -132,7 +132,7 @@ int cmd_server_unexport(int argc, char **argv)
 /* --- export ---------------------------------------------------------------- */
 
 enum { OPT_NAME = OPT_LAST, OPT_READ_ONLY, OPT_ALLOW_VOLATILE, OPT_PORT,
-       OPT_PLACEMENT, OPT_DEEP_FLUSH, OPT_ALLOW };
+       OPT_PLACEMENT, OPT_DEEP_FLUSH, OPT_SERVICE, OPT_ALLOW };
 
 struct export {
 	char device[256];
@@ -141,6 +141,7 @@ struct export {
 	bool allow_volatile;
 	bool deep_flush;
 	const char *placement;	/* NULL: auto */
+	const char *service;	/* NULL: raw */
 	unsigned int port;	/* 0: all */
 	struct allow allow[ALLOW_MAX];
 	unsigned int nr_allow;	/* 0: anybody */
@@ -157,6 +158,8 @@ static const struct argp_option export_options[] = {
 	  "allow_chipset_writes); or your word that it is memory (assert-memory)", 0 },
 	{ "deep-flush", OPT_DEEP_FLUSH, NULL, 0, "Acknowledge only what the region's flush hints "
 	  "have flushed as well", 0 },
+	{ "service", OPT_SERVICE, "raw|store", 0, "What clients find: bytes (raw, the default), or "
+	  "a key-value store, which `pmof kv format` has made there (store)", 0 },
 	{ "allow", OPT_ALLOW, "ID[:ro]", 0, "Let this client use it, with :ro only read, and nobody "
 	  "else who is not named so; may be repeated. See `pmof server client`", 0 },
 	{ "port", OPT_PORT, "ID", 0, "Serve it through this port only; default all that exist",
@@ -181,6 +184,13 @@ static const char *arg_placement(struct argp_state *state, const char *arg)
 	return arg;
 }
 
+static const char *arg_service(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "raw") != 0 && strcmp(arg, "store") != 0)
+		argp_error(state, "--service is raw or store, not '%s'", arg);
+	return arg;
+}
+
 static error_t parse_export(int key, char *arg, struct argp_state *state)
 {
 	struct export *e = state->input;
@@ -200,6 +210,9 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_PLACEMENT:
 		e->placement = arg_placement(state, arg);
+		return 0;
+	case OPT_SERVICE:
+		e->service = arg_service(state, arg);
 		return 0;
 	case OPT_ALLOW:
 		if (e->nr_allow == ALLOW_MAX)
@@ -232,7 +245,10 @@ static const struct reason enable_reasons[] = {
 	{ EPERM, "placement=memory changes registers of the PCIe root port, which nobody has "
 	  "allowed",
 	  "`echo 1 > /sys/module/pmof_server/parameters/allow_chipset_writes` allows it" },
-	{ EROFS, "the device is read-only", "export it with --read-only" },
+	{ EROFS, "the device is read-only, or a store shall be", "only raw namespaces can be "
+	  "exported with --read-only" },
+	{ EUCLEAN, "it holds no store", "`pmof kv format DEVICE` makes one: what it holds is lost" },
+	{ EPROTONOSUPPORT, "it holds a store of another version", NULL },
 	{ EIO, "the device has bad blocks everywhere",
 	  "`ndctl list -M` shows them; `ndctl clear-errors` clears them (their data is lost)" },
 	{ ENOENT, "no such device", "`ndctl list -N` shows the pmem devices" },
@@ -296,6 +312,8 @@ static int enable(const struct export *e)
 		ret = cfg_write("1", "namespaces/%s/deep_flush", e->name);
 	if (!ret && e->placement)
 		ret = cfg_write(e->placement, "namespaces/%s/placement", e->name);
+	if (!ret && e->service)
+		ret = cfg_write(e->service, "namespaces/%s/service", e->name);
 	if (!ret)
 		ret = cfg_write("1", "namespaces/%s/enable", e->name);
 	if (ret)

@@ -12,7 +12,7 @@ static const struct attr namespace_attrs[] = {
 	{ "generation", ATTR_TEXT }, { "read_only", ATTR_BOOL }, { "allow_volatile", ATTR_BOOL },
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "deep_flush", ATTR_BOOL },
 	{ "durable", ATTR_BOOL }, { "sessions", ATTR_NUMBER }, { "allow_any", ATTR_BOOL },
-	{ "bad_sectors", ATTR_NUMBER },
+	{ "bad_sectors", ATTR_NUMBER }, { "service", ATTR_TEXT },
 };
 
 static const struct attr client_attrs[] = {

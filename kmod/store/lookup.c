@@ -8,6 +8,7 @@
 #include "store.h"
 
 #define MOVE_PLACES	256	/* of a table that grows, in each round and for each insertion */
+#define SMALL_BITS	16
 
 u64 pmof_store_hash(const struct store *st, const u8 *key, u32 length)
 {
@@ -75,7 +76,8 @@ void pmof_store_grow_work(struct work_struct *work)
 
 static void ask_for_table(struct store *st)
 {
-	if (st->index.now.bits >= PMOF_KV_INDEX_MAX_BITS || work_busy(&st->grow_work))
+	if (st->index.now.bits < SMALL_BITS || st->index.now.bits >= PMOF_KV_INDEX_MAX_BITS ||
+	    work_busy(&st->grow_work))
 		return;
 	st->grow_bits = st->index.now.bits + 1;
 	schedule_work(&st->grow_work);
@@ -92,12 +94,17 @@ void pmof_store_index_step(struct store *st)
 	}
 	if (!pmof_kv_index_full(&st->index))
 		return;
-	table = smp_load_acquire(&st->grown);
+	/* What is small is there at once. */
+	if (st->index.now.bits < SMALL_BITS)
+		table = alloc_table(st->index.now.bits + 1);
+	else
+		table = smp_load_acquire(&st->grown);
 	if (!table) {
 		ask_for_table(st);
 		return;
 	}
-	st->grown = NULL;
+	if (st->index.now.bits >= SMALL_BITS)
+		st->grown = NULL;
 	pmof_kv_index_grow(&st->index, table);
 }
 

@@ -277,10 +277,10 @@ static int alloc_parts(struct store *st)
 	if (!chunk)
 		return -ENOMEM;
 	pmof_kv_alloc_init(&st->alloc, sb, chunk, zalloc);
-	table = kvcalloc(pmof_kv_table_places(PMOF_KV_INDEX_MIN_BITS), sizeof(*table), GFP_KERNEL);
+	table = kvcalloc(pmof_kv_table_places(STORE_INDEX_BITS), sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
-	pmof_kv_index_init(&st->index, table, PMOF_KV_INDEX_MIN_BITS);
+	pmof_kv_index_init(&st->index, table, STORE_INDEX_BITS);
 	st->superseded = kvmalloc_array(sb->nr_records, sizeof(*st->superseded), GFP_KERNEL);
 	if (!st->superseded)
 		return -ENOMEM;

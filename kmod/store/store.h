@@ -25,6 +25,7 @@
 #include "steps.h"
 
 #define STORE_ROUND		64	/* requests served in one round */
+#define STORE_INDEX_BITS	10	/* at first: room for a round and more */
 #define STORE_CONTEXTS		4096U	/* open files of all clients together, */
 #define STORE_SESSION_CONTEXTS	256U	/* and of one session */
 #define STORE_LEASES		65536U
