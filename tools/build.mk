@@ -7,7 +7,7 @@ TOOLS_SRC := $(wildcard tools/*.c)
 TOOLS_OBJ := $(TOOLS_SRC:tools/%.c=$(USER_BUILD)/tools/%.o)
 # The server's own code reads a store that `pmof kv check` looks at.
 STORE_OBJ := $(patsubst %,$(USER_BUILD)/store/%.o,format recover alloc)
-TOOLS_MAN := $(USER_BUILD)/man/pmof.1 $(USER_BUILD)/man/pmof.4
+TOOLS_MAN := $(USER_BUILD)/man/pmof.1 $(USER_BUILD)/man/pmof-kv.1 $(USER_BUILD)/man/pmof.4
 PMOF := $(USER_BUILD)/pmof
 
 # Expanded in recipes only: `make help` must work where nothing is installed.
@@ -30,8 +30,8 @@ $(STORE_OBJ): $(USER_BUILD)/store/%.o: kmod/store/%.c Makefile tools/build.mk
 	$(Q)$(CC) $(PMOF_CFLAGS) -Ikmod/common -include tools/pure.h $(CFLAGS) $(CPPFLAGS) \
 		-MMD -MP -c -o $@ $<
 
-# With the static library: the command runs wherever it is put.
-$(PMOF): $(TOOLS_OBJ) $(STORE_OBJ) $(LIBPMOF_A)
+# With the static libraries: the command runs wherever it is put.
+$(PMOF): $(TOOLS_OBJ) $(STORE_OBJ) $(LIBPMOFKV_A) $(LIBPMOF_A)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) -lm
 
 $(USER_BUILD)/man/%: tools/man/%.scd
@@ -43,7 +43,8 @@ install-tools: $(PMOF) $(TOOLS_MAN)
 		$(DESTDIR)$(PREFIX)/share/man/man4 $(DESTDIR)$(UDEV_DIR) \
 		$(DESTDIR)$(COMPLETION_DIR) $(DESTDIR)$(UNITDIR)
 	$(Q)install -m 755 $(PMOF) $(DESTDIR)$(PREFIX)/bin/
-	$(Q)install -m 644 $(USER_BUILD)/man/pmof.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	$(Q)install -m 644 $(USER_BUILD)/man/pmof.1 $(USER_BUILD)/man/pmof-kv.1 \
+		$(DESTDIR)$(PREFIX)/share/man/man1/
 	$(Q)install -m 644 $(USER_BUILD)/man/pmof.4 $(DESTDIR)$(PREFIX)/share/man/man4/
 	$(Q)install -m 644 tools/udev/60-pmof.rules $(DESTDIR)$(UDEV_DIR)/
 	$(Q)for unit in pmof-server pmof-connect; do \

@@ -6,6 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libpmofkv.h"
+
+struct argp_state;
+struct json_object;
+
 /* --- kv_image.c: a store seen from below -------------------------------------- */
 
 /* A file, a block device, or the character device of a connection. */
@@ -25,9 +30,30 @@ void kv_image_close(struct kv_image *im);
 #define KV_UUID_TEXT	37
 char *kv_uuid_text(const uint8_t uuid[16], char buf[KV_UUID_TEXT]);
 
+/* --- kv_data.c, kv_list.c ----------------------------------------------------- */
+
+/* pmofkv_open(), and the complaint. */
+int kv_open(const char *device, int flags, enum pmofkv_protocol protocol, struct pmofkv **kv);
+
+/* Complains of a call of libpmofkv. */
+void kv_explain(int error, const char *what);
+
+/* --protocol. */
+enum pmofkv_protocol kv_arg_protocol(struct argp_state *state, const char *arg);
+
+/* Puts them as text, or, if they are none, in hexadecimal digits as "NAME_hex". */
+void kv_put_bytes(struct json_object *o, const char *name, const void *bytes, size_t length);
+
 /* --- the commands ------------------------------------------------------------- */
 
 int cmd_kv_format(int argc, char **argv);
 int cmd_kv_check(int argc, char **argv);
+int cmd_kv_put(int argc, char **argv);
+int cmd_kv_get(int argc, char **argv);
+int cmd_kv_del(int argc, char **argv);
+int cmd_kv_list(int argc, char **argv);
+int cmd_kv_scan(int argc, char **argv);
+int cmd_kv_stat(int argc, char **argv);
+int cmd_kv_bench(int argc, char **argv);
 
 #endif /* PMOF_TOOLS_KV_H */

@@ -14,8 +14,12 @@ u32 pmof_store_make_lease(struct store *st, struct store_req *r)
 	struct store_context *c = r->context;
 	struct store_lease *l;
 
-	if (st->nr_leases == STORE_LEASES || c->session->nr_leases == STORE_SESSION_LEASES)
+	if (st->nr_leases == STORE_LEASES || c->session->nr_leases == STORE_SESSION_LEASES) {
+		/* What nobody will give back is free behind a drain only. */
+		if (!list_empty(&c->session->orphans))
+			pmof_store_end_session(st, c->session);
 		return PMOF_KV_SC_LIMIT;
+	}
 	l = kmalloc(struct_size(l, key, r->o.key_length), GFP_KERNEL);
 	if (!l)
 		return PMOF_KV_SC_NO_MEMORY;

@@ -1,13 +1,49 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Histories of a store: the checker. Included by tests/build.mk.
+# Histories of a store: recorder and checker; and what uses libpmofkv, over a store in memory.
+# Included by tests/build.mk.
 
+KV_BUILD := $(TEST_BUILD)/kv
+KV_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
+	-D_GNU_SOURCE -Iuapi -Iuserlib
+KV_HEADERS := $(wildcard tests/kv/*.h) userlib/libpmofkv.h uapi/pmof_kv.h
 KV_LINEAR := tests/kv/linear.c tests/kv/register.c tests/kv/history.c
-KV_HEADERS := $(wildcard tests/kv/*.h)
-KV_PROGRAMS := $(TEST_BUILD)/kv/lincheck
+KV_RECORD := tests/kv/record.c tests/kv/history.c
 
-$(TEST_BUILD)/kv/lincheck: tests/kv/lincheck.c $(KV_LINEAR) $(KV_HEADERS)
+$(KV_BUILD)/lincheck: tests/kv/lincheck.c $(KV_LINEAR) $(KV_HEADERS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -D_GNU_SOURCE -o $@ $(filter %.c,$^)
+	$(Q)$(CC) $(KV_CFLAGS) -o $@ $(filter %.c,$^)
+
+# For the VMs, by the library.
+$(KV_BUILD)/kv_record: $(KV_RECORD) $(KV_HEADERS) $(LIBPMOFKV_A) $(LIBPMOF_A)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KV_CFLAGS) -o $@ $(KV_RECORD) $(LIBPMOFKV_A) $(LIBPMOF_A) -lpthread
+
+# Here, by what stands for it.
+$(KV_BUILD)/record: $(KV_RECORD) tests/kv/memory.c $(KV_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KV_CFLAGS) -o $@ $(filter %.c,$^) -lpthread
+
+$(KV_BUILD)/memory.o: tests/kv/memory.c $(KV_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KV_CFLAGS) -c -o $@ $<
+
+$(KV_BUILD)/pmof: $(TOOLS_OBJ) $(STORE_OBJ) $(KV_BUILD)/memory.o $(LIBPMOF_A)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) -lm
+
+KV_EXAMPLES := $(EXAMPLES_SRC:examples/%.c=$(KV_BUILD)/example_%)
+
+$(KV_EXAMPLES): $(KV_BUILD)/example_%: examples/%.c $(KV_BUILD)/memory.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KV_CFLAGS) -o $@ $^ -lpthread
+
+# Among the unit tests, whose runner takes it.
+$(TEST_BUILD)/unit/kv_tools: tests/kv/tools $(addprefix $(KV_BUILD)/,pmof record lincheck) \
+		$(KV_EXAMPLES)
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+KV_PROGRAMS := $(TEST_BUILD)/unit/kv_tools $(KV_BUILD)/kv_record
 
 tests: $(KV_PROGRAMS)

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* pmof kv bench: the threads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kv_bench.h"
+
+/* What the threads share. */
+struct run {
+	const struct kv_bench *b;
+	bool load;
+	uint64_t ops;			/* 0: for a time */
+	_Atomic uint64_t next;		/* the number of the next key that is put in */
+	_Atomic uint64_t done;		/* operations begun, of @ops */
+	atomic_int error;		/* the first one: all stop */
+	uint64_t deadline;
+	pthread_mutex_t start;		/* held until all are there */
+};
+
+struct worker {
+	struct run *run;
+	struct pmofkv *kv;
+	pthread_t thread;
+	struct kv_random random;
+	struct kv_chooser chooser;
+	struct pmofkv_scan *scan;
+	char *value;
+	char key[KV_KEY_MAX];
+	struct kv_bench_op op[KV_OPS];
+	uint64_t wrong;
+};
+
+/* --- one operation ------------------------------------------------------------------ */
+
+/* A value begins with its key's number, so that a get can tell. */
+static int put(struct worker *w, uint64_t number, uint64_t expected, struct kv_bench_op *op)
+{
+	const struct kv_sizes *s = &w->run->b->sizes;
+	uint32_t key = kv_make_key(s, number, w->key), value = kv_value_size(s, &w->random);
+	int ret;
+
+	if (value >= sizeof(number))
+		memcpy(w->value, &number, sizeof(number));
+	ret = pmofkv_put_if(w->kv, w->key, key, w->value, value, expected, NULL);
+	if (!ret)
+		op->bytes += value;
+	return ret;
+}
+
+static int get(struct worker *w, uint64_t number, uint64_t *version, struct kv_bench_op *op)
+{
+	uint32_t key = kv_make_key(&w->run->b->sizes, number, w->key);
+	size_t length;
+	void *value;
+	int ret = pmofkv_get_alloc(w->kv, w->key, key, &value, &length, version);
+
+	if (ret == -ENOENT) {
+		op->missing++;
+		return 1;
+	}
+	if (ret)
+		return ret;
+	if (length >= sizeof(number) && memcmp(value, &number, sizeof(number)) != 0)
+		w->wrong++;
+	op->bytes += length;
+	free(value);
+	return 0;
+}
+
+/* Reads, and puts if that is still there; as often as it takes. */
+static int modify(struct worker *w, uint64_t number, struct kv_bench_op *op)
+{
+	uint64_t version;
+	int ret;
+
+	for (;;) {
+		ret = get(w, number, &version, op);
+		if (ret)
+			return ret;
+		ret = put(w, number, version, op);
+		if (ret != -ESTALE)
+			return ret;
+		op->again++;
+	}
+}
+
+/* The scan's next key; behind the last one it begins again. */
+static int next_key(struct worker *w, struct pmofkv_entry *e)
+{
+	int ret = pmofkv_scan_next(w->scan, e);
+
+	if (ret)
+		return ret;
+	pmofkv_scan_close(w->scan);
+	w->scan = NULL;
+	ret = pmofkv_scan_open(w->kv, &w->scan);
+	return ret ? ret : pmofkv_scan_next(w->scan, e);
+}
+
+/*
+ * Keys have no order that is of use, so a scan goes on where the thread's last one has ended. Each
+ * key's value is read.
+ */
+static int scan(struct worker *w, struct kv_bench_op *op)
+{
+	uint64_t left = 1 + kv_random_below(&w->random, KV_SCAN_MAX);
+	struct pmofkv_entry e;
+	size_t length;
+	void *value;
+	int ret = 1;
+
+	while (left-- && ret > 0) {
+		ret = next_key(w, &e);
+		if (ret <= 0)
+			break;
+		ret = pmofkv_get_alloc(w->kv, e.key, e.key_length, &value, &length, NULL);
+		if (ret == -ENOENT) {
+			ret = 1;
+		} else if (!ret) {
+			op->bytes += length;
+			free(value);
+			ret = 1;
+		}
+	}
+	return ret < 0 ? ret : 0;
+}
+
+/* Of those that are there; one that is being put in right now may be missing. */
+static uint64_t choose(struct worker *w)
+{
+	return kv_choose(&w->chooser, atomic_load(&w->run->next), &w->random);
+}
+
+static int operate(struct worker *w, enum kv_op kind)
+{
+	struct kv_bench_op *op = &w->op[kind];
+	int ret;
+
+	switch (kind) {
+	case KV_OP_READ:
+		ret = get(w, choose(w), NULL, op);
+		break;
+	case KV_OP_UPDATE:
+		ret = put(w, choose(w), PMOF_KV_EXPECT_ANY, op);
+		break;
+	case KV_OP_INSERT:
+		ret = put(w, atomic_fetch_add(&w->run->next, 1), PMOF_KV_EXPECT_ANY, op);
+		break;
+	case KV_OP_SCAN:
+		ret = scan(w, op);
+		break;
+	default:
+		ret = modify(w, choose(w), op);
+		break;
+	}
+	return ret < 0 ? ret : 0;
+}
+
+/* --- a thread ------------------------------------------------------------------------ */
+
+static bool go_on(const struct worker *w)
+{
+	struct run *run = w->run;
+
+	if (atomic_load(&run->error))
+		return false;
+	if (run->ops)
+		return atomic_fetch_add(&run->done, 1) < run->ops;
+	return now_ns() < run->deadline;
+}
+
+static enum kv_op choose_op(struct worker *w)
+{
+	return w->run->load ? KV_OP_INSERT : kv_choose_op(w->run->b->workload, &w->random);
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	uint64_t start;
+	enum kv_op op;
+	int ret = 0, none = 0;
+
+	pthread_mutex_lock(&w->run->start);
+	pthread_mutex_unlock(&w->run->start);
+	while (go_on(w)) {
+		op = choose_op(w);
+		start = now_ns();
+		ret = operate(w, op);
+		if (ret) {
+			atomic_compare_exchange_strong(&w->run->error, &none, ret);
+			break;
+		}
+		hist_add(&w->op[op].latency, now_ns() - start);
+	}
+	return NULL;
+}
+
+static int open_worker(struct worker *w, struct run *run, unsigned int i)
+{
+	const struct kv_bench *b = run->b;
+	size_t size = kv_value_size_max(&b->sizes);
+	struct pmofkv_options opt;
+	uint64_t *word;
+	size_t at;
+	int ret;
+
+	w->run = run;
+	w->random.state = kv_mix(b->seed * 1000 + 2 * i + run->load);
+	kv_chooser_init(&w->chooser, b->choice, b->keys);
+	w->value = malloc(size + sizeof(*word));
+	if (!w->value)
+		return -ENOMEM;
+	for (at = 0; at < size; at += sizeof(*word)) {
+		uint64_t x = kv_random(&w->random);
+
+		memcpy(w->value + at, &x, sizeof(x));
+	}
+	pmofkv_options_init(&opt);
+	opt.protocol = b->protocol;
+	ret = pmofkv_open(b->device, O_RDWR, &opt, &w->kv);
+	return ret ? ret : pmofkv_scan_open(w->kv, &w->scan);
+}
+
+static void close_worker(struct worker *w)
+{
+	pmofkv_scan_close(w->scan);
+	pmofkv_close(w->kv);
+	free(w->value);
+}
+
+/* --- all of them ------------------------------------------------------------------------ */
+
+static void merge(struct kv_bench_result *r, const struct worker *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < KV_OPS; i++) {
+		hist_merge(&r->op[i].latency, &w->op[i].latency);
+		r->op[i].missing += w->op[i].missing;
+		r->op[i].bytes += w->op[i].bytes;
+		r->op[i].again += w->op[i].again;
+	}
+	for (i = 0; i < PMOFKV_NR_COUNTERS; i++)
+		r->counter[i] += pmofkv_counter(w->kv, (enum pmofkv_counter)i);
+	r->wrong += w->wrong;
+}
+
+static int run_threads(struct worker *w, struct run *run, struct kv_bench_result *r)
+{
+	unsigned int i, started;
+	uint64_t start;
+	int ret = 0;
+
+	pthread_mutex_init(&run->start, NULL);
+	pthread_mutex_lock(&run->start);
+	for (started = 0; started < run->b->threads && !ret; started += !ret)
+		ret = -pthread_create(&w[started].thread, NULL, work, &w[started]);
+	if (ret)
+		atomic_store(&run->error, ret);
+	start = now_ns();
+	run->deadline = start + run->b->time_ns;
+	pthread_mutex_unlock(&run->start);
+	for (i = 0; i < started; i++)
+		pthread_join(w[i].thread, NULL);
+	r->elapsed_ns = now_ns() - start;
+	pthread_mutex_destroy(&run->start);
+	return atomic_load(&run->error);
+}
+
+static int measure(struct worker *w, struct run *run, struct kv_bench_result *r)
+{
+	int instance = pmofkv_instance(w->kv), ret;
+
+	ret = pmofkv_stat(w->kv, r->stat_before, PMOF_KV_STAT_MAX);
+	if (ret < 0)
+		return ret;
+	snapshot_begin(instance, &r->before);
+	ret = run_threads(w, run, r);
+	snapshot_take(instance, &r->after);
+	if (ret)
+		return ret;
+	ret = pmofkv_stat(w->kv, r->stat_after, PMOF_KV_STAT_MAX);
+	return ret < 0 ? ret : 0;
+}
+
+int kv_bench_run(const struct kv_bench *b, bool load, struct kv_bench_result *r)
+{
+	struct run run = { .b = b, .load = load, .ops = load ? b->keys : b->ops,
+			   .next = load ? 0 : b->keys };
+	struct worker *w = calloc(b->threads, sizeof(*w));
+	unsigned int i, opened;
+	int ret = w ? 0 : -ENOMEM;
+
+	for (opened = 0; !ret && opened < b->threads; opened++)
+		ret = open_worker(&w[opened], &run, opened);
+	if (!ret)
+		ret = measure(w, &run, r);
+	for (i = 0; i < opened; i++) {
+		if (!ret)
+			merge(r, &w[i]);
+		close_worker(&w[i]);
+	}
+	free(w);
+	return ret;
+}
