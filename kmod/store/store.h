@@ -263,7 +263,7 @@ void pmof_store_free_clients(struct store *st);
 u32 pmof_store_make_lease(struct store *st, struct store_req *r);
 struct store_lease *pmof_store_find_lease(struct store *st, const struct store_context *c, u32 id);
 void pmof_store_end_lease(struct store *st, struct store_lease *l);
-void pmof_store_orphan_leases(struct store_context *c);
+void pmof_store_close_leases(struct store *st, struct store_context *c);
 void pmof_store_drop_leases(struct store *st, struct list_head *leases,
 			    struct store_context *c);
 
