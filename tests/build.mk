@@ -81,9 +81,16 @@ $(RIGHTS_PROGRAMS): tests/vm/rights.h tests/vm/wireclient.h tests/vm/keyed.h tes
 $(addprefix $(TEST_BUILD)/vm/,bad mmap mmap_life): tests/vm/mapping.h
 
 # io_uring's: with the library inside, the VMs need not have it.
-RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls recover)
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls recover kv_call)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
+
+# The store's, with our libraries inside.
+KV_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,kv kv_call kv_crash)
+KV_LIBS := $(USER_BUILD)/libpmofkv.a $(USER_BUILD)/libpmof.a
+$(KV_PROGRAMS): TEST_CFLAGS += -Iuapi -Iuserlib
+$(KV_PROGRAMS): tests/vm/kv.h $(KV_LIBS)
+$(KV_PROGRAMS): VM_LIBS += $(KV_LIBS)
 
 include tests/bench/build.mk
 
