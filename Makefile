@@ -40,6 +40,7 @@ all: modules user ## build the modules and user space (default)
 include userlib/build.mk
 include tools/build.mk
 include tools/fio/build.mk
+include tools/redis/build.mk
 include examples/build.mk
 include tests/build.mk
 

@@ -14,10 +14,21 @@ $(KV_BUILD)/lincheck: tests/kv/lincheck.c $(KV_LINEAR) $(KV_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KV_CFLAGS) -o $@ $(filter %.c,$^)
 
-# For the VMs, by the library.
-$(KV_BUILD)/kv_record: $(KV_RECORD) $(KV_HEADERS) $(LIBPMOFKV_A) $(LIBPMOF_A)
+# For the VMs, by the library: among the programs that they all get.
+KV_VM := $(TEST_BUILD)/vm/kv_record $(TEST_BUILD)/vm/kv_lincheck \
+	$(EXAMPLES_SRC:examples/%.c=$(TEST_BUILD)/vm/kv_%)
+
+$(TEST_BUILD)/vm/kv_record: $(KV_RECORD) $(KV_HEADERS) $(LIBPMOFKV_A) $(LIBPMOF_A)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KV_CFLAGS) -o $@ $(KV_RECORD) $(LIBPMOFKV_A) $(LIBPMOF_A) -lpthread
+
+$(TEST_BUILD)/vm/kv_lincheck: $(KV_BUILD)/lincheck
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(EXAMPLES_SRC:examples/%.c=$(TEST_BUILD)/vm/kv_%): $(TEST_BUILD)/vm/kv_%: $(USER_BUILD)/examples/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 # Here, by what stands for it.
 $(KV_BUILD)/record: $(KV_RECORD) tests/kv/memory.c $(KV_HEADERS)
@@ -38,12 +49,16 @@ $(KV_EXAMPLES): $(KV_BUILD)/example_%: examples/%.c $(KV_BUILD)/memory.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KV_CFLAGS) -o $@ $^ -lpthread
 
+$(KV_BUILD)/pmof-redis: $(REDIS_SRC) tools/redis/redis.h $(KV_BUILD)/memory.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KV_CFLAGS) -o $@ $(REDIS_SRC) $(KV_BUILD)/memory.o -lpthread -l:libhiredis.a
+
 # Among the unit tests, whose runner takes it.
 $(TEST_BUILD)/unit/kv_tools: tests/kv/tools $(addprefix $(KV_BUILD)/,pmof record lincheck) \
-		$(KV_EXAMPLES)
+		$(KV_EXAMPLES) $(if $(HAVE_HIREDIS),$(KV_BUILD)/pmof-redis)
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-KV_PROGRAMS := $(TEST_BUILD)/unit/kv_tools $(KV_BUILD)/kv_record
+KV_TESTS := $(TEST_BUILD)/unit/kv_tools $(KV_VM)
 
-tests: $(KV_PROGRAMS)
+tests: $(KV_TESTS)

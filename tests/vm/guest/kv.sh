@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash disable=SC2015,SC2016,SC2086,SC2154 # no spaces in words; variables of lib.sh
+#
+# The store as a user has it, for kv-client: pmof kv, the examples, Redis clients, and histories
+# that are checked for linearizability. tests/kv/tools looks at the commands' every option.
+
+kv_out=/tmp/kv.out
+
+# prints TEXT COMMAND...: succeeds and prints the text.
+prints() {
+	_text=$1
+	shift
+	"$@" >$kv_out 2>&1 && grep -q -- "$_text" $kv_out || { cat $kv_out; return 1; }
+}
+
+put() {
+	pmof kv put pmof0 "$@" </tmp/kv.value
+}
+
+get_same() {
+	pmof kv get pmof0 $1 >$kv_out && cmp $kv_out /tmp/kv.value
+}
+
+# A value by each protocol, and how it is replaced.
+kv_command() {
+	head -c 300 /dev/urandom >/tmp/kv.value
+	prints '"protocol":"herd"\|"protocol": "herd"' put small --json && get_same small &&
+		fails_with EEXIST put small --if-absent || return
+	head -c 3000000 /dev/urandom >/tmp/kv.value
+	prints '"protocol": "sa"' put large --json && get_same large &&
+		put small --protocol sa && get_same small &&
+		fails_with ESTALE put small --if-version 1 && pmof kv del pmof0 small &&
+		fails_with ENOENT pmof kv get pmof0 small && get_same large
+}
+
+# All keys, at once and by a cursor: as many.
+kv_lists() {
+	pmof kv list pmof0 >/tmp/kv.list && grep -qx large /tmp/kv.list || return
+	_cursor=0:0
+	: >/tmp/kv.scan
+	while [ -n "$_cursor" ]; do
+		pmof kv scan pmof0 --limit 7 --cursor $_cursor >>/tmp/kv.scan 2>/tmp/kv.cursor ||
+			return
+		_cursor=$(sed -n 's/^cursor //p' /tmp/kv.cursor)
+	done
+	sort /tmp/kv.list >/tmp/kv.list.sorted
+	sort /tmp/kv.scan | cmp - /tmp/kv.list.sorted &&
+		prints "^keys  *$(wc -l </tmp/kv.list)$" pmof kv stat pmof0
+}
+
+kv_bench() {
+	pmof kv bench pmof0 --load --keys 100 --threads 2 --ops 200 --workload $1 --values paper
+}
+
+kv_examples() {
+	prints 'found version [1-9][0-9]*: blue' $PROGRAMS/kv_put_get pmof0 color blue || return
+	$PROGRAMS/kv_counter pmof0 count 40 >/tmp/kv.count &
+	_pid=$!
+	$PROGRAMS/kv_counter pmof0 count 40 || return
+	wait $_pid && prints 80 pmof kv get pmof0 count || return
+	seq 100 >/tmp/kv.value
+	$PROGRAMS/kv_batch_log pmof0 log </tmp/kv.value &&
+		$PROGRAMS/kv_batch_log pmof0 log </dev/null >$kv_out && cmp $kv_out /tmp/kv.value
+}
+
+# Redis's own programs, where this Debian has them.
+kv_redis() {
+	ip link set lo up
+	pmof-redis pmof0 --port 6379 &
+	_redis=$!
+	until_true 10 $PROGRAMS/redis-cli ping || return
+	$PROGRAMS/redis-benchmark -t set,get,incr,mset -n 200 -c 4 -P 4 -r 100 -q &&
+		$PROGRAMS/redis-cli set redis works && prints works pmof kv get pmof0 redis
+	_status=$?
+	kill $_redis && wait $_redis && return $_status
+}
+
+# history_start NAME SECONDS: in the background.
+history_start() {
+	$PROGRAMS/kv_record --threads 4 --keys 4 --seconds $2 --seed 1 \
+		--output /host/history.$1 pmof0 >/tmp/history.$1 2>&1 &
+	history_pid=$!
+}
+
+# history_check NAME: waits for its end.
+history_check() {
+	wait $history_pid
+	_status=$?
+	cat /tmp/history.$1
+	sed 's/^/# /' /tmp/history.$1 >>"$tap_file"
+	[ $_status = 0 ] || return
+	$PROGRAMS/kv_lincheck /host/history.$1 >$kv_out
+	_status=$?
+	cat $kv_out
+	sed 's/^/# /' $kv_out >>"$tap_file"
+	return $_status
+}
+
+kv_tools() {
+	tap_start kv-tools
+	t "pmof kv put, get and del" kv_command
+	t "pmof kv list, scan and stat" kv_lists
+	for _workload in a d e f etc sys; do
+		t "pmof kv bench: $_workload" kv_bench $_workload
+	done
+	t "examples" kv_examples
+	if [ -e $PROGRAMS/redis-benchmark ]; then
+		t "redis-benchmark" kv_redis
+	else
+		t_skip "redis-benchmark" "no libhiredis-dev or redis-tools on the host"
+	fi
+	history_start quiet 5
+	t "a history is linearizable" history_check quiet
+	tap_end
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Connections of pmof-redis: each has a thread. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "redis.h"
+
+#define PIPELINE	256	/* requests executed before their answers are sent */
+#define READ_SIZE	65536
+#define REQUEST_MAX	(256UL << 20)	/* bytes of what is no whole request yet */
+
+struct connection {
+	struct connections *all;
+	struct connection *next;
+	redisReader *reader;
+	struct answer answer;
+	size_t pending;		/* bytes fed since the last request */
+	int fd;
+};
+
+static bool send_answers(struct connection *c)
+{
+	size_t at = 0;
+	ssize_t n;
+
+	while (at < c->answer.length && !c->answer.failed) {
+		n = send(c->fd, c->answer.data + at, c->answer.length - at, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += (size_t)n;
+	}
+	c->answer.length = 0;
+	return !c->answer.failed;
+}
+
+/* Takes requests that have come whole, up to a pipeline; false: that is not the protocol. */
+static bool take_requests(struct connection *c, redisReply **request, size_t *nr)
+{
+	void *reply;
+
+	for (*nr = 0; *nr < PIPELINE; ++*nr) {
+		if (redisReaderGetReply(c->reader, &reply) != REDIS_OK)
+			return false;
+		if (!reply)
+			return true;
+		request[*nr] = reply;
+		c->pending = 0;
+	}
+	return true;
+}
+
+static bool serve_requests(struct connection *c)
+{
+	redisReply *request[PIPELINE];
+	bool good, end = false;
+	size_t nr, i;
+
+	do {
+		good = take_requests(c, request, &nr);
+		end = nr && execute(c->all->kv, request, nr, &c->answer);
+		for (i = 0; i < nr; i++)
+			freeReplyObject(request[i]);
+		if (!good && !end)
+			answer_error(&c->answer, "ERR Protocol error: no array of strings");
+		if (!send_answers(c) || !good || end)
+			return false;
+	} while (nr == PIPELINE);
+	return true;
+}
+
+static void forget(struct connection *c)
+{
+	struct connection **at;
+
+	pthread_mutex_lock(&c->all->lock);
+	for (at = &c->all->first; *at != c; at = &(*at)->next)
+		;
+	*at = c->next;
+	c->all->nr--;
+	/* Whoever ends us has only to look at it, and does not wait for a descriptor of its own. */
+	close(c->fd);
+	pthread_cond_broadcast(&c->all->ended);
+	pthread_mutex_unlock(&c->all->lock);
+	redisReaderFree(c->reader);
+	free(c->answer.data);
+	free(c);
+}
+
+static void *serve(void *arg)
+{
+	struct connection *c = arg;
+	char buf[READ_SIZE];
+	ssize_t n;
+
+	for (;;) {
+		n = recv(c->fd, buf, sizeof(buf), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		c->pending += (size_t)n;
+		if (c->pending > REQUEST_MAX ||
+		    redisReaderFeed(c->reader, buf, (size_t)n) != REDIS_OK || !serve_requests(c))
+			break;
+	}
+	forget(c);
+	return NULL;
+}
+
+static bool start(struct connections *all, struct connection *c)
+{
+	pthread_t thread;
+	bool started = false;
+
+	pthread_mutex_lock(&all->lock);
+	if (all->nr < all->max && !pthread_create(&thread, NULL, serve, c)) {
+		pthread_detach(thread);
+		c->next = all->first;
+		all->first = c;
+		all->nr++;
+		started = true;
+	}
+	pthread_mutex_unlock(&all->lock);
+	return started;
+}
+
+void connection_start(struct connections *all, int fd)
+{
+	static const char busy[] = "-ERR max number of clients reached\r\n";
+	struct connection *c = calloc(1, sizeof(*c));
+	int one = 1;
+
+	if (c) {
+		c->all = all;
+		c->fd = fd;
+		c->reader = redisReaderCreate();
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (c && c->reader && start(all, c))
+		return;
+	send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL);
+	close(fd);
+	if (c && c->reader)
+		redisReaderFree(c->reader);
+	free(c);
+}
+
+void connections_end(struct connections *all)
+{
+	struct connection *c;
+
+	pthread_mutex_lock(&all->lock);
+	for (c = all->first; c; c = c->next)
+		shutdown(c->fd, SHUT_RDWR);
+	while (all->nr)
+		pthread_cond_wait(&all->ended, &all->lock);
+	pthread_mutex_unlock(&all->lock);
+}
