@@ -141,6 +141,9 @@ TEST_F(call, what_the_service_does_not_like)
 			memset(r, 0xff, sizeof(*r));
 			EXPECT_EQ(0, run_one(self->fd, &op));
 			EXPECT_LE(sizeof(*r), op.old);
+			/* Of OUTCOME and STAT that is all there is. */
+			if (length == 16 && opcode >= PMOF_KV_OUTCOME)
+				continue;
 			EXPECT_NE(PMOF_KV_SC_OK, r->status)
 				TH_LOG("%x, %d bytes", opcode, (int)length);
 		}
@@ -258,7 +261,7 @@ TEST_F(call, behind_a_put_that_fails)
 	};
 	uint64_t sends = vm_stat(vm_instance(), "stats/wr_send");
 
-	munmap(gone, 2 * 4096);
+	ASSERT_EQ(0, mprotect(gone, 2 * 4096, PROT_NONE));
 	ASSERT_EQ(0, vm_submit(self->fd, op, 2));
 	EXPECT_EQ(-EFAULT, op[0].result);
 	EXPECT_EQ(-ECANCELED, op[1].result);
