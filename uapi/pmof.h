@@ -335,11 +335,13 @@ struct pmof_submit {
 /*
  * io_uring: an SQE with opcode IORING_OP_URING_CMD, cmd_op PMOF_URING_CMD_OP and a
  * struct pmof_op in the command area of a ring with IORING_SETUP_SQE128.  All
- * opcodes and flags of SUBMIT; @size is 80; @result and @old are not looked at.  The CQE's res is the result, 0 or a negative errno, and with
- * IORING_SETUP_CQE32 the first word of its big_cqe is what SUBMIT returns in @old.
- * With IORING_URING_CMD_FIXED the @addr of a PUT or GET lies in the registered buffer
- * buf_index.  ENOTTY: another cmd_op; EINVAL: no SQE128, too.  Commands are not
- * ordered with each other, unless the ring links them.
+ * opcodes and flags of SUBMIT; @size is 80; @result and @old are not looked at.  The
+ * CQE's res is the result, 0 or a negative errno, and with IORING_SETUP_CQE32 the first
+ * word of its big_cqe is what SUBMIT returns in @old.  With IORING_URING_CMD_FIXED the
+ * @addr of a PUT or GET lies in the registered buffer buf_index.  ENOTTY: another
+ * cmd_op; EINVAL: no SQE128, too.  Commands are not ordered with each other, unless the
+ * ring links them; and a CALL is not behind a PUT's WRITE by being linked to it, unless
+ * it has PMOF_F_ORDERED: they may take two queues.
  */
 #define PMOF_URING_CMD_OP	0
 

@@ -32,7 +32,7 @@ struct pmof_req {
 	bool nowait;			/* -EAGAIN where it would sleep before the first post */
 	bool hipri;			/* its waiter spins until it is done */
 	u64 only;			/* session that it may run on; 0: any */
-	struct file *file;		/* CALL: whose; PERSIST: who hears of what was lost, or NULL */
+	struct file *file;		/* CALL: its context; PERSIST: hears what was lost */
 	u8 asked;			/* CALL: the message's opcode */
 	u32 room;			/* CALL: bytes of user space's buffer */
 	struct pmof_call *call;		/* CALL: by pmof_req_check(); pmof_call_free() */

@@ -24,6 +24,18 @@ static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
 }										\
 static DEVICE_ATTR_RO(_name)
 
+static const char *service_name(u8 service)
+{
+	switch (service) {
+	case PMOF_SERVICE_RAW:
+		return "raw";
+	case PMOF_SERVICE_STORE:
+		return "store";
+	default:
+		return "unknown";
+	}
+}
+
 CONN_ATTR(state, "%s", pmof_state_name(READ_ONCE(conn->state)));
 CONN_ATTR(namespace, "%s", conn->opt.name);
 CONN_ATTR(address, "%pISpc", &conn->peer);
@@ -31,6 +43,7 @@ CONN_ATTR(size, "%llu", conn->login.ns_size);
 CONN_ATTR(segment_size, "%llu", conn->login.segment_size);
 CONN_ATTR(generation, "%016llx", conn->login.generation);
 CONN_ATTR(persist_method, "%s", pmof_method_name(conn->persist->method));
+CONN_ATTR(service, "%s", service_name(conn->login.service));
 CONN_ATTR(domain, "%s", pmof_domain_name(conn->login.domain));
 CONN_ATTR(placement, "%s", pmof_placement_name(conn->login.placement));
 CONN_ATTR(placement_asserted, "%d", !!(conn->login.flags & PMOF_LOGIN_R_ASSERTED));
@@ -213,6 +226,7 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_persist_method.attr,
 	&dev_attr_persist_methods.attr,
 	&dev_attr_by_size.attr,
+	&dev_attr_service.attr,
 	&dev_attr_domain.attr,
 	&dev_attr_placement.attr,
 	&dev_attr_placement_asserted.attr,

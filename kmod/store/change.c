@@ -102,7 +102,7 @@ static void take_effect(struct store *st, struct store_req *r)
 
 static u32 finish_change(struct store *st, struct store_req *r)
 {
-	if (!r->known)
+	if (r->begun)
 		pmof_store_remember(r->context, r->number, r->status, r->version);
 	return pmof_store_reply_status(r);
 }

@@ -132,7 +132,7 @@ static void no_address(struct store_context *c)
 void pmof_store_close_context(struct store *st, struct store_context *c)
 {
 	no_address(c);
-	pmof_store_orphan_leases(c);
+	pmof_store_close_leases(st, c);
 	c->closed = true;
 }
 

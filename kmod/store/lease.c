@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Leases: slots that are prepared and not committed.  One ends by its commit, by
- * RETURN, or when its session is drained.  [K9] Until then a WRITE of it may land, so the
- * leases of a file that was closed wait for the drain.
+ * RETURN, when its file is closed, or when its session is drained.  [K9] Until then a WRITE of
+ * it may land.
  */
 #include <linux/slab.h>
 
@@ -14,8 +14,12 @@ u32 pmof_store_make_lease(struct store *st, struct store_req *r)
 	struct store_context *c = r->context;
 	struct store_lease *l;
 
-	if (st->nr_leases == STORE_LEASES || c->session->nr_leases == STORE_SESSION_LEASES)
+	if (st->nr_leases == STORE_LEASES || c->session->nr_leases == STORE_SESSION_LEASES) {
+		/* What nobody will give back is free behind a drain only. */
+		if (!list_empty(&c->session->orphans))
+			pmof_store_end_session(st, c->session);
 		return PMOF_KV_SC_LIMIT;
+	}
 	l = kmalloc(struct_size(l, key, r->o.key_length), GFP_KERNEL);
 	if (!l)
 		return PMOF_KV_SC_NO_MEMORY;
@@ -58,20 +62,34 @@ void pmof_store_end_lease(struct store *st, struct store_lease *l)
 	kfree(l);
 }
 
-/* A file was closed: whatever it has WRITTEN may still be on its way. */
-void pmof_store_orphan_leases(struct store_context *c)
+/* [K9] Nothing lands in it any more.  The slot is free when its header is cleared, durably. */
+static void drop_lease(struct store *st, struct store_lease *l)
 {
-	struct store_lease *l;
-
-	list_for_each_entry(l, &c->leases, entry)
-		l->context = NULL;
-	list_splice_tail_init(&c->leases, &c->session->orphans);
+	/* Without memory the slot is lost until the store is opened again. */
+	if (l->slot)
+		pmof_store_slots_add(&st->dropping, l->slot, 0);
+	pmof_store_end_lease(st, l);
 }
 
 /*
- * [K9] The session is drained: nothing lands any more.  The slots are free when their
- * headers have been cleared, durably.
+ * [K9] A file was closed.  Its client has said so behind all that the file has written, on
+ * whatever queue: nothing of that is still to land.  A lease that a request has in hand, which
+ * then should not be, waits for the drain.
  */
+void pmof_store_close_leases(struct store *st, struct store_context *c)
+{
+	struct store_lease *l, *next;
+
+	list_for_each_entry_safe(l, next, &c->leases, entry) {
+		l->context = NULL;
+		if (l->busy || !l->slot)
+			list_move_tail(&l->entry, &c->session->orphans);
+		else
+			drop_lease(st, l);
+	}
+}
+
+/* [K9] The session is drained. */
 void pmof_store_drop_leases(struct store *st, struct list_head *leases, struct store_context *c)
 {
 	struct store_lease *l, *next;
@@ -79,9 +97,6 @@ void pmof_store_drop_leases(struct store *st, struct list_head *leases, struct s
 	list_for_each_entry_safe(l, next, leases, entry) {
 		if (c)
 			pmof_store_remember(c, l->number, PMOF_KV_SC_NO_LEASE, 0);
-		/* Without memory the slot is lost until the store is opened again. */
-		if (l->slot)
-			pmof_store_slots_add(&st->dropping, l->slot, 0);
-		pmof_store_end_lease(st, l);
+		drop_lease(st, l);
 	}
 }

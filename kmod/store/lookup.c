@@ -80,7 +80,7 @@ static void ask_for_table(struct store *st)
 	    work_busy(&st->grow_work))
 		return;
 	st->grow_bits = st->index.now.bits + 1;
-	schedule_work(&st->grow_work);
+	queue_work(system_unbound_wq, &st->grow_work);
 }
 
 /* Once in each round. */
@@ -98,6 +98,7 @@ void pmof_store_index_step(struct store *st)
 	if (st->index.now.bits < SMALL_BITS)
 		table = alloc_table(st->index.now.bits + 1);
 	else
+		/* Pairs with grow_work's release: the array is zeroed. */
 		table = smp_load_acquire(&st->grown);
 	if (!table) {
 		ask_for_table(st);

@@ -305,6 +305,7 @@ static void init_store(struct store *st, struct pmof_ns *ns)
 	xa_init_flags(&st->leases, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&st->holding);
 	INIT_LIST_HEAD(&st->pending);
+	INIT_LIST_HEAD(&st->starved);
 	init_llist_head(&st->calls);
 	init_llist_head(&st->events);
 	pmof_store_slots_init(&st->retired);

@@ -131,6 +131,7 @@ static void give(struct store *st, u64 slot)
 {
 	if (pmof_kv_alloc_give(&st->alloc, slot))
 		pr_err_ratelimited("namespace %s: a slot at %llu that is none\n", st->name, slot);
+	st->freed = true;
 }
 
 /* Behind phase 1's fence. */
@@ -186,7 +187,8 @@ void pmof_store_reclaim(struct store *st)
 
 /* --- pressure --------------------------------------------------------------------- */
 
-static void end_session(struct store *st, struct store_session *s)
+/* Has the session drained.  Its client may resume it. */
+void pmof_store_end_session(struct store *st, struct store_session *s)
 {
 	if (s->ending)
 		return;
@@ -218,7 +220,7 @@ static bool holds_up(const struct store *st, const struct store_session *s)
  * Requests wait for space, and nothing comes free by itself.  Who has waited long enough ends
  * the sessions that hold it up; but a session that waits for itself is told so.
  */
-void pmof_store_press(struct store *st, struct list_head *waiting)
+void pmof_store_press(struct store *st)
 {
 	unsigned long grace = msecs_to_jiffies(READ_ONCE(reclaim_ms));
 	struct store_session *s;
@@ -226,11 +228,11 @@ void pmof_store_press(struct store *st, struct list_head *waiting)
 	bool pressing = false;
 	int i;
 
-	if (list_empty(waiting))
+	if (list_empty(&st->starved))
 		return;
 	hash_for_each(st->sessions, i, s, node)
 		s->nr_waiting = 0;
-	list_for_each_entry(r, waiting, entry) {
+	list_for_each_entry(r, &st->starved, entry) {
 		if (!r->since || time_before(jiffies, r->since + grace))
 			continue;
 		pressing = true;
@@ -242,5 +244,5 @@ void pmof_store_press(struct store *st, struct list_head *waiting)
 		return;
 	hash_for_each(st->sessions, i, s, node)
 		if (!s->nr_waiting && holds_up(st, s))
-			end_session(st, s);
+			pmof_store_end_session(st, s);
 }

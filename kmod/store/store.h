@@ -106,9 +106,12 @@ struct store_op {
 	u16 min_length;
 	/* Checks what has come, and takes it over.  Returns PMOF_KV_SC_*. */
 	u32 (*parse)(struct store *st, struct store_req *r);
-	enum store_step (*start)(struct store *st, struct store_req *r, u64 slice);	/* 1 */
-	void (*commit)(struct store *st, struct store_req *r);				/* 2 */
-	u32 (*finish)(struct store *st, struct store_req *r);	/* 3: length of the reply */
+	/* Phase 1. */
+	enum store_step (*start)(struct store *st, struct store_req *r, u64 slice);
+	/* 2. */
+	void (*commit)(struct store *st, struct store_req *r);
+	/* 3.  Returns the length of the reply. */
+	u32 (*finish)(struct store *st, struct store_req *r);
 	/* It is dropped, or refused, or its store has failed: what it holds is given up. */
 	void (*cancel)(struct store *st, struct store_req *r);
 };
@@ -120,7 +123,8 @@ struct store_req {
 	struct store_context *context;
 	struct store_lease *lease;
 	u32 status;			/* PMOF_KV_SC_* */
-	bool known;			/* it has been done before: nothing is left but the answer */
+	bool known;			/* done before: nothing is left but the answer */
+	bool begun;			/* phase 1 has seen it */
 	bool changed;			/* it has stored what it must see through */
 	unsigned long since;		/* jiffies; it waits for space; 0: it does not */
 	const u8 *key;			/* the next two: in the call, or of the lease */
@@ -154,7 +158,7 @@ struct store {
 	const char *name;
 	siphash_key_t hash_key;
 	bool read_only;			/* damaged, or failed: it takes no changes */
-	bool lost_slots;		/* what they held cannot be read: a key may be one of them */
+	bool lost_slots;		/* what they held cannot be read: any key may be there */
 
 	struct pmof_kv_index index;
 	struct pmof_kv_alloc alloc;
@@ -192,6 +196,9 @@ struct store {
 	struct llist_head calls;
 	struct llist_head events;
 	struct list_head pending;
+	struct list_head starved;	/* requests that wait for space */
+	unsigned long next_try;		/* jiffies; of them */
+	bool freed;			/* space has come since their last try */
 	u64 taken[STORE_ROUND];		/* [K7] hashes of the keys that commit in this round */
 	u32 nr_taken;
 	struct store_slots clearing;	/* headers cleared in this round: free behind the fence */
@@ -256,7 +263,7 @@ void pmof_store_free_clients(struct store *st);
 u32 pmof_store_make_lease(struct store *st, struct store_req *r);
 struct store_lease *pmof_store_find_lease(struct store *st, const struct store_context *c, u32 id);
 void pmof_store_end_lease(struct store *st, struct store_lease *l);
-void pmof_store_orphan_leases(struct store_context *c);
+void pmof_store_close_leases(struct store *st, struct store_context *c);
 void pmof_store_drop_leases(struct store *st, struct list_head *leases,
 			    struct store_context *c);
 
@@ -275,7 +282,8 @@ void pmof_store_clear_dropped(struct store *st);
 void pmof_store_give_cleared(struct store *st);
 void pmof_store_retire(struct store *st, const struct pmof_kv_ref *ref);
 void pmof_store_reclaim(struct store *st);
-void pmof_store_press(struct store *st, struct list_head *waiting);
+void pmof_store_press(struct store *st);
+void pmof_store_end_session(struct store *st, struct store_session *s);
 
 /* retired.c */
 void pmof_store_slots_init(struct store_slots *s);

@@ -92,7 +92,7 @@ void pmof_store_call(void *service, struct pmof_call *call)
 {
 	struct store *st = service;
 
-	/* As with the flush workers, [A2]: what was placed ahead of the message is visible there. */
+	/* [A2] As with the flush workers: what was placed ahead of the message is visible. */
 	if (llist_add(&call->node, &st->calls))
 		wake_up_process(st->task);
 }
@@ -163,7 +163,6 @@ static void drop(struct store *st, struct store_req *r)
 
 struct round {
 	struct list_head turn;		/* not through with phase 1 */
-	struct list_head waiting;	/* for space */
 	struct list_head done;
 	unsigned int requests;
 	int rc;				/* of a fence: then nothing is durable */
@@ -189,6 +188,7 @@ static enum store_step start(struct store *st, struct store_req *r, u64 slice)
 {
 	if (r->status || r->known || !r->op->start)
 		return STORE_DONE;
+	r->begun = true;
 	return r->op->start(st, r, slice);
 }
 
@@ -210,7 +210,7 @@ static void start_all(struct store *st, struct round *round)
 		if (step == STORE_DONE)
 			list_move_tail(&r->entry, &round->done);
 		else if (step == STORE_WAIT)
-			list_move_tail(&r->entry, &round->waiting);
+			list_move_tail(&r->entry, &st->starved);
 		cond_resched();
 	}
 	round->rc = pmof_store_finish_fenced(st);
@@ -281,6 +281,16 @@ static void get_ready(struct store *st)
 		pmof_store_checkpoint(st);
 }
 
+/* Those that wait for space: when some has come, and now and then. */
+static void retry_starved(struct store *st)
+{
+	if (!st->freed && time_before(jiffies, st->next_try))
+		return;
+	st->freed = false;
+	st->next_try = jiffies + WAIT_STEP;
+	list_splice_init(&st->starved, &st->pending);
+}
+
 /* Returns true if there is nothing to do until something comes, or until space has. */
 static bool serve_round(struct store *st)
 {
@@ -288,23 +298,21 @@ static bool serve_round(struct store *st)
 	bool idle;
 
 	INIT_LIST_HEAD(&round.turn);
-	INIT_LIST_HEAD(&round.waiting);
 	INIT_LIST_HEAD(&round.done);
 	get_ready(st);
+	retry_starved(st);
 	take_turn(st, &round);
 	start_all(st, &round);
 	commit_all(st, &round);
 	if (round.rc)
 		pmof_store_damaged(st, "a flush has failed");
 	finish_all(st, &round);
-	store_count(st, PMOF_KV_STAT_ROUNDS, 1);
-	idle = list_empty(&round.turn) && list_empty(&st->pending) &&
-	       (st->read_only || !st->dropping.count);
+	store_count(st, PMOF_KV_STAT_ROUNDS, !!round.requests);
 	/* Who is not through waits behind those that had no turn. */
 	list_splice_tail(&round.turn, &st->pending);
-	pmof_store_press(st, &round.waiting);
-	list_splice_tail(&round.waiting, &st->pending);
-	return idle;
+	pmof_store_press(st);
+	idle = list_empty(&st->pending) && (st->read_only || !st->dropping.count);
+	return idle && (list_empty(&st->starved) || !st->freed);
 }
 
 /* --- the thread ------------------------------------------------------------------- */
@@ -319,7 +327,7 @@ static void wait_for_work(struct store *st)
 {
 	set_current_state(TASK_IDLE);
 	if (!has_work(st) && !kthread_should_stop()) {
-		if (list_empty(&st->pending))
+		if (list_empty(&st->starved))
 			schedule();
 		else
 			schedule_timeout(WAIT_STEP);

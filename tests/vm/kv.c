@@ -216,12 +216,12 @@ TEST_F(kv, a_value_that_cannot_be_read)
 	size_t n;
 
 	ASSERT_EQ(0, pmofkv_put(self->kv, "k", 1, "before", 6, NULL));
-	ASSERT_EQ(0, munmap(page + 4096, 4096));
+	ASSERT_EQ(0, mprotect(page + 4096, 4096, PROT_NONE));
 	EXPECT_EQ(-EFAULT, pmofkv_put(self->kv, "k", 1, page, 8192, NULL));
 	ASSERT_EQ(0, pmofkv_get(self->kv, "k", 1, self->back, 100, &n, NULL));
 	EXPECT_EQ(6, n);
 	EXPECT_EQ(0, kv_stat_of(self->kv, PMOF_KV_STAT_LEASES));
-	munmap(page, 4096);
+	munmap(page, 2 * 4096);
 }
 
 /* --- many keys --------------------------------------------------------------------- */
@@ -310,7 +310,7 @@ TEST_F(kv, a_batch_with_what_is_wrong)
 	};
 	size_t n;
 
-	munmap(gone, 3 * 4096);
+	ASSERT_EQ(0, mprotect(gone, 3 * 4096, PROT_NONE));
 	ASSERT_EQ(0, pmofkv_put(self->kv, "b", 1, "y", 1, NULL));
 	EXPECT_EQ(-EINVAL, pmofkv_put_batch(self->kv, item, ARRAY_SIZE(item)));
 	EXPECT_EQ(0, item[0].result);

@@ -133,14 +133,19 @@ TEST_F(call, what_the_service_does_not_like)
 
 	for (opcode = 0x20; opcode < 0x3f; opcode++) {
 		for (i = 0; i < 12; i++) {
-			uint64_t length = i < 4 ? UINT64_C(1) + i * 5 : 1 + vm_rnd(&seed) % sizeof(request);
+			uint64_t any = vm_rnd(&seed) % sizeof(request);
+			uint64_t length = i < 4 ? UINT64_C(1) + i * 5 : 1 + any;
 			struct pmof_op op = make_call(opcode, request, length, r, 4096);
 
 			vm_fill(&seed, request, sizeof(request));
 			memset(r, 0xff, sizeof(*r));
-			EXPECT_EQ(0, run_one(self->fd, &op)) TH_LOG("%x, %d bytes", opcode, (int)length);
+			EXPECT_EQ(0, run_one(self->fd, &op));
 			EXPECT_LE(sizeof(*r), op.old);
-			EXPECT_NE(PMOF_KV_SC_OK, r->status) TH_LOG("%x, %d bytes", opcode, (int)length);
+			/* Of OUTCOME and STAT that is all there is. */
+			if (length == 16 && opcode >= PMOF_KV_OUTCOME)
+				continue;
+			EXPECT_NE(PMOF_KV_SC_OK, r->status)
+				TH_LOG("%x, %d bytes", opcode, (int)length);
 		}
 	}
 }
@@ -256,7 +261,7 @@ TEST_F(call, behind_a_put_that_fails)
 	};
 	uint64_t sends = vm_stat(vm_instance(), "stats/wr_send");
 
-	munmap(gone, 2 * 4096);
+	ASSERT_EQ(0, mprotect(gone, 2 * 4096, PROT_NONE));
 	ASSERT_EQ(0, vm_submit(self->fd, op, 2));
 	EXPECT_EQ(-EFAULT, op[0].result);
 	EXPECT_EQ(-ECANCELED, op[1].result);

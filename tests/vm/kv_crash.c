@@ -133,6 +133,18 @@ static void wait_for_stop(const char *file)
 	stop = true;
 }
 
+/* What an earlier run has left. */
+static void delete_all(struct thread *t)
+{
+	unsigned int k;
+
+	for (k = 0; k < KEYS; k++) {
+		uint64_t name = name_of(t, k);
+
+		ended(t, k, 0, pmofkv_delete(t->kv, &name, sizeof(name)));
+	}
+}
+
 /* At last everything is asked for, and no connection is lost any more. */
 static bool all_there(struct thread *t)
 {
@@ -164,6 +176,7 @@ int main(int argc, char **argv)
 		t[i].kv = kv;
 		t[i].writer = i + 1;
 		t[i].seed = i + 1;
+		delete_all(&t[i]);
 		pthread_create(&t[i].id, NULL, thread_main, &t[i]);
 	}
 	wait_for_stop(argv[1]);

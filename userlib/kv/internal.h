@@ -55,10 +55,10 @@ struct pmofkv {
 	uint32_t max_call;
 	uint64_t ns_size;
 	pthread_mutex_t session_lock;	/* who asks for a new one */
-	_Atomic uint64_t session;
-	_Atomic uint64_t number;	/* of the last put or delete */
+	atomic_ullong session;
+	atomic_ullong number;		/* of the last put or delete */
 	struct kv_epochs epochs;
-	_Atomic uint64_t counters[PMOFKV_NR_COUNTERS];
+	atomic_ullong counters[PMOFKV_NR_COUNTERS];
 };
 
 static inline void kv_count(struct pmofkv *kv, enum pmofkv_counter counter)
@@ -72,12 +72,12 @@ struct kv_task;
 
 /* Where a round's messages, and what small objects are READ into, stand. */
 struct kv_buffers {
-	_Alignas(8) unsigned char request[KV_CALL_MAX];
-	_Alignas(8) unsigned char reply[KV_READ_SMALL + 2048];
+	unsigned char request[KV_CALL_MAX] __attribute__((aligned(8)));
+	unsigned char reply[KV_READ_SMALL + 2048] __attribute__((aligned(8)));
 };
 
 struct kv_stage {
-	/* Fills task->call, task->data, or both, with t->session.  0, or what the task ends with. */
+	/* Fills t->call, t->data, or both, with t->session.  0, or what the task ends with. */
 	int (*fill)(struct kv_task *t, struct kv_buffers *b);
 	/* They have run: sets the next stage, or ends the task. */
 	void (*done)(struct kv_task *t, struct kv_buffers *b);

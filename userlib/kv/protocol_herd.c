@@ -32,11 +32,17 @@ static void done(struct kv_task *t, struct kv_buffers *b)
 {
 	int ret = t->call.result;
 
-	if (ret == -ESTALE)
+	if (ret == -ESTALE) {
 		kv_again(t, ret);
-	else if (ret == -EIO)
+		return;
+	}
+	if (ret == -EIO) {
 		kv_ask_outcome(t);
-	else if (ret || (ret = kv_reply(t, b, sizeof(struct pmof_kv_reply))))
+		return;
+	}
+	if (!ret)
+		ret = kv_reply(t, b, sizeof(struct pmof_kv_reply));
+	if (ret)
 		kv_end(t, ret);
 	else
 		kv_put_done(t, b, kv_status(t, b));

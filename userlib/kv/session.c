@@ -13,14 +13,14 @@ uint64_t kv_session(struct pmofkv *kv)
 /* The connection of @stale is gone: finds out which there is now.  0 or -errno. */
 static int renew(struct pmofkv *kv, uint64_t stale)
 {
-	struct pmof_info info;
+	struct pmof_info info = { .session = stale };
 	int ret = 0;
 
 	pthread_mutex_lock(&kv->session_lock);
 	/* Perhaps another thread has done it. */
 	if (kv_session(kv) == stale)
 		ret = pmof_get_info(kv->dev, &info, sizeof(info));
-	if (!ret && kv_session(kv) == stale && info.session != stale) {
+	if (!ret && info.session != stale) {
 		/* Before anybody uses the new one. */
 		kv_epochs_reset(&kv->epochs, info.session);
 		atomic_store(&kv->session, info.session);
