@@ -107,7 +107,7 @@ static inline int kv_delete_numbered(int fd, const char *key, uint64_t expected,
 {
 	struct {
 		struct pmof_kv_delete del;
-		uint8_t key[64];
+		uint8_t key[1024];
 	} m = { .del = { .expected = expected, .key_length = strlen(key),
 			 .req.number = number } };
 	union kv_reply r;

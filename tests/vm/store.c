@@ -187,17 +187,22 @@ TEST_F(store, compare_at_commit)
 	EXPECT_EQ(0, kv_delete(self->fd, "e1", q.reply.version));
 }
 
-/* Leases of a file that is closed are not free before the session is drained [K9]. */
+/* A file that is closed has no leases, and its slots are free [K9]. */
 TEST_F(store, closed_file)
 {
 	uint64_t leases = kv_stat(self->fd, PMOF_KV_STAT_LEASES);
-	int fd = vm_open(store_instance(), O_RDWR);
+	uint64_t used = kv_stat(self->fd, PMOF_KV_STAT_SLOTS_USED);
+	int fd = vm_open(store_instance(), O_RDWR), tries;
 	union kv_reply p, r;
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, kv_prepare(fd, "f1", 100, 0, &p));
-	close(fd);
 	EXPECT_EQ(leases + 1, kv_stat(self->fd, PMOF_KV_STAT_LEASES));
+	close(fd);
+	for (tries = 0; tries < 100 && kv_stat(self->fd, PMOF_KV_STAT_SLOTS_USED) != used; tries++)
+		usleep(10000);
+	EXPECT_EQ(used, kv_stat(self->fd, PMOF_KV_STAT_SLOTS_USED));
+	EXPECT_EQ(leases, kv_stat(self->fd, PMOF_KV_STAT_LEASES));
 	EXPECT_EQ(PMOF_KV_SC_NO_LEASE, kv_commit(self->fd, PMOF_KV_COMMIT, p.prepare.lease, ANY,
 						 &r));
 }
@@ -231,6 +236,50 @@ TEST_F(store, addresses_hold)
 		kv_stat(self->fd, PMOF_KV_STAT_RETIRED);
 	EXPECT_EQ(0, kv_stat(self->fd, PMOF_KV_STAT_RETIRED));
 	EXPECT_EQ(0, kv_delete(self->fd, "g1", ANY));
+}
+
+/*
+ * [K6] A session that may READ what was superseded, and does not say more, is ended while
+ * somebody else wants the space: only then. Takes all of the store's chunks.
+ */
+TEST_F(store, reclaim_ends_who_holds_it_up)
+{
+	uint64_t evicted = kv_stat(self->fd, PMOF_KV_STAT_EVICTED);
+	int instance = vm_connect("queues=1,reconnect_delay=1"), fd, i;
+	uint64_t chunks = kv_stat(self->fd, PMOF_KV_STAT_CHUNKS);
+	union kv_reply p, r;
+
+	ASSERT_LE(0, instance);
+	fd = vm_open(instance, O_RDWR);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, kv_put(self->fd, "l1", "small", ANY, NULL));
+	ASSERT_EQ(0, kv_get(fd, "l1", 0, 0, &r));
+	ASSERT_NE(0, r.get.epoch);
+	/* 16 chunks each: only some fit. */
+	for (i = 0; i < (int)chunks / 16 + 2; i++) {
+		ASSERT_EQ(0, kv_prepare(self->fd, "l2", 60 << 20, 0, &p)) TH_LOG("%d", i);
+		ASSERT_EQ(0, kv_commit(self->fd, PMOF_KV_COMMIT, p.prepare.lease, ANY, &r));
+	}
+	EXPECT_EQ(evicted + 1, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));
+	/* Its client is back. */
+	EXPECT_EQ(0, kv_get(fd, "l1", 100, 0, &r));
+	close(fd);
+	EXPECT_EQ(0, vm_disconnect(instance));
+	/* Who holds it up himself is told so, and not ended. */
+	ASSERT_EQ(0, kv_get(self->other, "l1", 0, 0, &r));
+	for (i = 0; i < (int)chunks / 16 + 2; i++) {
+		int rc = kv_prepare(self->fd, "l2", 60 << 20, 0, &p);
+
+		if (rc) {
+			EXPECT_EQ(PMOF_KV_SC_NO_SPACE, rc);
+			break;
+		}
+		ASSERT_EQ(0, kv_commit(self->fd, PMOF_KV_COMMIT, p.prepare.lease, ANY, &r));
+	}
+	EXPECT_GT((int)chunks / 16 + 2, i);
+	EXPECT_EQ(evicted + 1, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));
+	EXPECT_EQ(0, kv_delete(self->fd, "l1", ANY));
+	EXPECT_EQ(0, kv_delete(self->fd, "l2", ANY));
 }
 
 /* --- numbers ----------------------------------------------------------------------------- */
@@ -362,6 +411,9 @@ TEST_F(store, key_lengths)
 	len = kv_fill_put(&m, key, "v", 1, ANY, 0);
 	EXPECT_EQ(PMOF_KV_SC_INVALID, kv_status(self->fd, PMOF_KV_PUT_INLINE, &m, len, &r));
 	EXPECT_EQ(PMOF_KV_SC_INVALID, kv_get(self->fd, key, 10, 0, &r));
+	memset(key, 'k', 1024);
+	key[1024] = '\0';
+	EXPECT_EQ(0, kv_delete(self->fd, key, ANY));
 }
 
 /* What a file that may only read can do. */
