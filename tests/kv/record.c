@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "history.h"
 #include "libpmofkv.h"
@@ -31,7 +32,7 @@ struct arguments {
 	const char *device[DEVICES_MAX];
 	unsigned int nr_devices, threads, keys, max_value;
 	uint64_t seconds, ops, seed;
-	const char *output;
+	const char *output, *until;
 };
 
 struct recorder {
@@ -248,16 +249,20 @@ static void operate(struct recorder *r)
 
 /* --- a client ------------------------------------------------------------------------------ */
 
+static bool is_over(const struct arguments *a, uint64_t nr, uint64_t end)
+{
+	if (a->until)
+		return !access(a->until, F_OK);
+	return a->ops ? nr == a->ops : now() >= end;
+}
+
 static void *record(void *arg)
 {
 	struct recorder *r = arg;
 	uint64_t end = now() + r->a->seconds * 1000000000, i;
 
-	for (i = 0; !atomic_load(&failed); i++) {
-		if (r->a->ops ? i == r->a->ops : now() >= end)
-			break;
+	for (i = 0; !atomic_load(&failed) && !is_over(r->a, i, end); i++)
 		operate(r);
-	}
 	return NULL;
 }
 
@@ -320,13 +325,14 @@ static int run(const struct arguments *a)
 
 /* --- the command line -------------------------------------------------------------------------- */
 
-enum { OPT_KEYS = 0x100, OPT_THREADS, OPT_SECONDS, OPT_OPS, OPT_SEED, OPT_OUTPUT, OPT_MAX_VALUE };
+enum { OPT_KEYS = 0x100, OPT_THREADS, OPT_SECONDS, OPT_OPS, OPT_SEED, OPT_OUTPUT, OPT_MAX_VALUE, OPT_UNTIL };
 
 static const struct argp_option options[] = {
 	{ "keys", OPT_KEYS, "N", 0, "Default 5", 0 },
 	{ "threads", OPT_THREADS, "N", 0, "Default 4; the devices take turns", 0 },
 	{ "seconds", OPT_SECONDS, "S", 0, "Default 5", 0 },
 	{ "ops", OPT_OPS, "N", 0, "Of each thread, instead of a time", 0 },
+	{ "until", OPT_UNTIL, "FILE", 0, "Until this file is there, instead of a time", 0 },
 	{ "seed", OPT_SEED, "N", 0, "Default 1", 0 },
 	{ "max-value", OPT_MAX_VALUE, "BYTES", 0, "Of the longest values; default 40000", 0 },
 	{ "output", OPT_OUTPUT, "FILE", 0, "Default: standard output", 0 },
@@ -368,6 +374,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_OUTPUT:
 		a->output = arg;
+		return 0;
+	case OPT_UNTIL:
+		a->until = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->nr_devices == DEVICES_MAX)
