@@ -228,14 +228,16 @@ module_is() {
 }
 
 # slab_totals FILE: active objects of every cache, and memory outside of slabs.
-# Without vmap_area: freed by the thousand, and VmallocUsed says as much.
+# Without vmap_area: freed by the thousand, and VmallocUsed says as much; nor what
+# kmemleak has for each of them.
 slab_totals() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
 	for _a in /sys/kernel/slab/*/shrink; do
 		echo 1 >"$_a"
 	done 2>/dev/null
-	awk 'NR > 2 && $1 != "vmap_area" { print $1, $2 }' /proc/slabinfo >"$1"
+	awk 'NR > 2 && $1 != "vmap_area" && $1 != "kmemleak_scan_area" { print $1, $2 }' \
+		/proc/slabinfo >"$1"
 	awk '/^(Percpu|VmallocUsed|PageTables|KernelStack):/ { sub(":", ""); print $1 "_KiB", $2 }' \
 		/proc/meminfo >>"$1"
 }
