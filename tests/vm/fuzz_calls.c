@@ -280,11 +280,13 @@ static void spoil(struct fuzzer *f, const struct shape *s, void *arg)
 /* A length that is allowed and takes long is not what is looked for here. */
 static bool too_long(const struct call *c)
 {
+	const struct pmof_persist *p = (const void *)&c->arg;
 	const struct pmof_rw *rw = (const void *)&c->arg;
+	uint64_t length = c->cmd == PMOF_IOC_PERSIST ? p->length : rw->length;
 	int i;
 
-	if ((c->cmd == PMOF_IOC_PUT || c->cmd == PMOF_IOC_GET) && rw->length > 4 * MiB &&
-	    rw->length < 1ULL << 32)
+	if ((c->cmd == PMOF_IOC_PUT || c->cmd == PMOF_IOC_GET || c->cmd == PMOF_IOC_PERSIST) &&
+	    length > 4 * MiB && length < 1ULL << 32)
 		return true;
 	for (i = 0; i < OPS; i++)
 		if (c->ops[i].length > 4 * MiB && c->ops[i].length < 1ULL << 32)

@@ -280,6 +280,11 @@ pmof_connect() {
 	*,device_loss_timeout=*) _more=$1 ;;
 	*) _more=device_loss_timeout=0${1:+,$1} ;;
 	esac
+	# Nor is a slow kernel a dead one: the default, scaled.
+	case ,$1 in
+	*,keep_alive_tmo=*) ;;
+	*) _more=keep_alive_tmo=$(lab_scaled 5),$_more ;;
+	esac
 	exec 3<>/dev/pmof-control || return
 	/usr/bin/echo "addr=$LAB_SERVER_IP,name=data,$_more" >&3 || { exec 3>&-; return 1; }
 	read -r _answer <&3
