@@ -23,7 +23,9 @@
 #define HALF_OPEN	16
 #define PUTS		RING_DEPTH	/* of the kernel client, under way at once */
 #define SIZE		2048ULL
-#define SMALL		256	/* bytes of a message, while it is measured */
+/* The flood while it is measured. */
+#define FEW		8	/* messages under way */
+#define SMALL		256	/* bytes of each */
 #define TURN		0.7	/* seconds with the flood, seconds without, on a fast kernel */
 #define TURNS		3	/* of each */
 #define ROUNDS		2	/* of those: another one where the first did not show it */
@@ -150,14 +152,14 @@ static size_t some_message(uint64_t *rnd, char *buf, u64 ns_size)
 
 /* --- answered ----------------------------------------------------------------------- */
 
-/* A batch of messages in one post, of which the last says that all are sent. */
-static int post_batch(struct wc_queue *q, uint64_t *rnd, u64 ns_size)
+/* @n messages in one post, of which the last says that all are sent. */
+static int post_batch(struct wc_queue *q, uint64_t *rnd, u64 ns_size, int n)
 {
 	struct ibv_send_wr wr[BATCH], *bad;
 	struct ibv_sge sge[BATCH];
 	int i;
 
-	for (i = 0; i < BATCH; i++) {
+	for (i = 0; i < n; i++) {
 		char *buf = wc_out_nr(q, i);
 		size_t len;
 
@@ -168,17 +170,17 @@ static int post_batch(struct wc_queue *q, uint64_t *rnd, u64 ns_size)
 					   .lkey = q->mr->lkey };
 		wr[i] = (struct ibv_send_wr){
 			.wr_id = 1000, .sg_list = &sge[i], .num_sge = 1, .opcode = IBV_WR_SEND,
-			.next = i + 1 < BATCH ? &wr[i + 1] : NULL,
-			.send_flags = i + 1 < BATCH ? 0 : IBV_SEND_SIGNALED,
+			.next = i + 1 < n ? &wr[i + 1] : NULL,
+			.send_flags = i + 1 < n ? 0 : IBV_SEND_SIGNALED,
 		};
 	}
 	return ibv_post_send(q->id->qp, wr, &bad);
 }
 
 /* Takes completions until the batch is sent and answered; false: it has ended. */
-static bool take_batch(struct wc_queue *q)
+static bool take_batch(struct wc_queue *q, int replies)
 {
-	int replies = BATCH, sent = 0;
+	int sent = 0;
 	double until = vm_now() + 60;
 	struct ibv_wc wc;
 
@@ -211,15 +213,17 @@ static void flood(struct fuzz_shared *s, uint64_t *rnd, bool at_once)
 			_exit(2);
 		add(&counts->floods, 1);
 		while (!s->stop) {
+			int n = counts->measured ? BATCH : FEW;
+
 			if (counts->pause) {
 				usleep(1000);
 				continue;
 			}
-			if (post_batch(&session.io, rnd, session.login.ns_size) ||
-			    !take_batch(&session.io))
+			if (post_batch(&session.io, rnd, session.login.ns_size, n) ||
+			    !take_batch(&session.io, n))
 				break;
-			add(&counts->answered, BATCH);
-			add(&s->calls, BATCH);
+			add(&counts->answered, n);
+			add(&s->calls, n);
 		}
 		wc_close_session(&session);
 	}
@@ -459,8 +463,8 @@ static void turn(bool flooded, double *seconds, double *served)
 
 /*
  * By turns, so that what else the machine does meets both alike. The flood is a session with
- * as many messages under way as it was granted, small ones, which are soon followed by the next;
- * the victim has four times as many puts and gets. No session goes before another.
+ * small messages under way all the time, the victim has eight times as many puts and gets: no
+ * session goes before another, but a message costs the lab's machines more than a put.
  */
 static bool measure(struct fuzz_shared *s)
 {
