@@ -77,6 +77,13 @@ enum pmof_opcode {
 	PMOF_OP_FETCH_ADD	= 5,	/* 8-byte fetch and add */
 	PMOF_OP_PREPARE		= 6,	/* durably a new generation, flags clear */
 	PMOF_OP_REVALIDATE	= 7,	/* set VF where PF is set */
+	PMOF_OP_CALL		= 8,	/* a message to the namespace's service, and its answer */
+};
+
+/* What a namespace offers besides its bytes. */
+enum pmof_service {
+	PMOF_SERVICE_RAW	= 0,	/* nothing */
+	PMOF_SERVICE_STORE	= 1,	/* keys and values: linux/pmof_kv.h */
 };
 
 /* Operation flags. */
@@ -122,11 +129,13 @@ enum pmof_placement {
 
 /* pmof_info.features */
 #define PMOF_FEAT_ATOMICS	0x1ULL	/* CAS and FETCH_ADD */
+#define PMOF_FEAT_CALL		0x2ULL	/* CALL: the namespace has a service */
 
 /* pmof_info.flags */
 #define PMOF_INFO_READ_ONLY	0x1	/* puts fail with EROFS */
 #define PMOF_INFO_DURABLE	0x2	/* durable acknowledgements survive a power cut */
 #define PMOF_INFO_ASSERTED	0x4	/* placement is the operator's word, not found */
+#define PMOF_INFO_EMULATED	0x8	/* the server emulates a slower medium: for measurements */
 
 /**
  * struct pmof_info - what the device is and what the session may do

@@ -26,6 +26,7 @@
 #include "auth.h"
 #include "badblocks.h"
 #include "compat.h"
+#include "emulate.h"
 #include "names.h"
 #include "placement.h"
 #include "queue.h"
@@ -111,6 +112,7 @@ struct pmof_ns {
 	bool allow_volatile;
 	bool deep_flush;		/* acknowledge after the flush hints' flush only */
 	enum pmof_placement_policy policy;
+	struct pmof_emulate emulate;
 	bool enabled;
 
 	/* Fixed while enabled, and sessions end first: they read without a lock. */
