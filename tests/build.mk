@@ -65,6 +65,7 @@ $(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod
 	kmod/common/range.c
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
+$(TEST_BUILD)/vm/fuzz_peer: VM_LIBS += -l:liburing.a
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 

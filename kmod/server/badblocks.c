@@ -270,7 +270,7 @@ int pmof_bad_open(struct pmof_ns *ns)
 	rc = alloc_pages_of(&bad->pages) ?: alloc_pages_of(&bad->spare);
 	if (rc)
 		return rc;
-	bad->sectors = read_list(ns, &bad->pages);
+	WRITE_ONCE(bad->sectors, read_list(ns, &bad->pages));
 	if (pmof_pages_bytes(&bad->pages) >= ns->size) {
 		pr_err("namespace %s: %s has a bad block on each page; clear them: ndctl clear-errors\n",
 		       pmof_ns_name(ns), ns->path);
@@ -293,6 +293,6 @@ void pmof_bad_close(struct pmof_ns *ns)
 	kfree(bad->spare.range);
 	bad->pages = (struct pmof_pages){ };
 	bad->spare = (struct pmof_pages){ };
-	bad->sectors = 0;
+	WRITE_ONCE(bad->sectors, 0);
 	bad->list = NULL;
 }

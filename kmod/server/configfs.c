@@ -58,14 +58,14 @@ static ssize_t store_flag(struct pmof_ns *ns, bool *flag, const char *page, size
 	if (ns->enabled)
 		rc = -EBUSY;
 	else
-		*flag = value;
+		WRITE_ONCE(*flag, value);
 	mutex_unlock(&ns->mutex);
 	return rc;
 }
 
 static ssize_t pmof_ns_read_only_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", to_ns(item)->read_only);
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->read_only));
 }
 
 static ssize_t pmof_ns_read_only_store(struct config_item *item, const char *page, size_t count)
@@ -75,7 +75,7 @@ static ssize_t pmof_ns_read_only_store(struct config_item *item, const char *pag
 
 static ssize_t pmof_ns_allow_volatile_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", to_ns(item)->allow_volatile);
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->allow_volatile));
 }
 
 static ssize_t pmof_ns_allow_volatile_store(struct config_item *item, const char *page,
@@ -86,7 +86,7 @@ static ssize_t pmof_ns_allow_volatile_store(struct config_item *item, const char
 
 static ssize_t pmof_ns_deep_flush_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", to_ns(item)->deep_flush);
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->deep_flush));
 }
 
 static ssize_t pmof_ns_deep_flush_store(struct config_item *item, const char *page, size_t count)
@@ -467,7 +467,7 @@ static ssize_t pmof_port_port_store(struct config_item *item, const char *page, 
 	if (port->enabled)
 		rc = -EBUSY;
 	else
-		port->service = service;
+		WRITE_ONCE(port->service, service);
 	mutex_unlock(&port->mutex);
 	return rc;
 }

@@ -76,7 +76,7 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	lockdep_assert_held(&pmof_sessions_mutex);
 	s->ns = ns;
 	s->bad_seq = ns->bad.seq;
-	ns->nr_sessions++;
+	WRITE_ONCE(ns->nr_sessions, ns->nr_sessions + 1);
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
 	s->atomics = s->granted & PMOF_RIGHT_WRITE && !ns->service_ops && take_atomics(s, ns);
@@ -98,7 +98,7 @@ void pmof_session_leave_ns(struct pmof_session *s)
 {
 	pmof_rights_drop(s);
 	pmof_session_leave_atomics(s);
-	s->ns->nr_sessions--;
+	WRITE_ONCE(s->ns->nr_sessions, s->ns->nr_sessions - 1);
 	s->ns = NULL;
 }
 
@@ -232,7 +232,7 @@ static void grant(struct pmof_session *s, const struct pmof_login *l)
 {
 	mutex_lock(&pmof_sessions_mutex);
 	if (s->state == PMOF_SESSION_OPEN) {
-		s->state = PMOF_SESSION_LIVE;
+		WRITE_ONCE(s->state, PMOF_SESSION_LIVE);
 		pmof_session_watch(s, l);
 	}
 	mutex_unlock(&pmof_sessions_mutex);

@@ -221,7 +221,7 @@ static int map_ns(struct pmof_ns *ns)
 {
 	int id, rc;
 
-	ns->size = bdev_nr_bytes(ns->bdev.bdev) & PAGE_MASK;
+	WRITE_ONCE(ns->size, bdev_nr_bytes(ns->bdev.bdev) & PAGE_MASK);
 	if (!ns->size || (ns->size - 1) / PMOF_MAX_SEGMENT >= PMOF_MAX_SEGMENTS) {
 		pr_err("namespace %s: %s has a size that cannot be exported\n",
 		       pmof_ns_name(ns), ns->path);
@@ -235,8 +235,8 @@ static int map_ns(struct pmof_ns *ns)
 
 static int check_domain(struct pmof_ns *ns)
 {
-	ns->domain = pmof_domain_of(ns->bdev.bdev);
-	ns->durable = ns->domain != PMOF_DOMAIN_UNKNOWN;
+	WRITE_ONCE(ns->domain, pmof_domain_of(ns->bdev.bdev));
+	WRITE_ONCE(ns->durable, ns->domain != PMOF_DOMAIN_UNKNOWN);
 	if (ns->durable)
 		return 0;
 	if (!ns->allow_volatile) {
@@ -305,10 +305,10 @@ static void close_ns(struct pmof_ns *ns)
 	}
 	pmof_bdev_close(&ns->bdev);
 	ns->addr = NULL;
-	ns->size = 0;
-	ns->generation = 0;
-	ns->domain = PMOF_DOMAIN_UNKNOWN;
-	ns->durable = false;
+	WRITE_ONCE(ns->size, 0);
+	WRITE_ONCE(ns->generation, 0);
+	WRITE_ONCE(ns->domain, PMOF_DOMAIN_UNKNOWN);
+	WRITE_ONCE(ns->durable, false);
 }
 
 static int check_promises(struct pmof_ns *ns)
@@ -344,8 +344,8 @@ int pmof_ns_enable(struct pmof_ns *ns)
 	rc = pmof_service_open(ns);
 	if (rc)
 		goto close;
-	ns->generation = random_nonzero();
-	ns->enabled = true;
+	WRITE_ONCE(ns->generation, random_nonzero());
+	WRITE_ONCE(ns->enabled, true);
 	rc = go_live(ns);
 	if (rc)
 		goto disable;
@@ -359,7 +359,7 @@ int pmof_ns_enable(struct pmof_ns *ns)
 	return 0;
 
 disable:
-	ns->enabled = false;
+	WRITE_ONCE(ns->enabled, false);
 close:
 	close_ns(ns);
 	return rc;
@@ -372,7 +372,7 @@ void pmof_ns_disable(struct pmof_ns *ns)
 	if (!ns->enabled)
 		return;
 	go_dead(ns);
-	ns->enabled = false;
+	WRITE_ONCE(ns->enabled, false);
 	close_ns(ns);
 	pr_info("namespace %s: disabled\n", pmof_ns_name(ns));
 }

@@ -224,7 +224,7 @@ int pmof_port_enable(struct pmof_port *port)
 		rc = -EADDRNOTAVAIL;
 		goto destroy;
 	}
-	port->enabled = true;
+	WRITE_ONCE(port->enabled, true);
 	pr_info("port %s: listening on %pISpc\n", port_name(port), &addr);
 	return 0;
 
@@ -251,6 +251,6 @@ void pmof_port_disable(struct pmof_port *port)
 	/* No connection request is under way any more, so no session is missed. */
 	pmof_sessions_end(&logged_out, 0);
 	pmof_placement_port_gone(port);
-	port->enabled = false;
+	WRITE_ONCE(port->enabled, false);
 	pr_info("port %s: no longer listening\n", port_name(port));
 }

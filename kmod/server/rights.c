@@ -62,7 +62,7 @@ void pmof_client_set_key(struct pmof_client *client, const struct pmof_key *key)
 {
 	mutex_lock(&pmof_sessions_mutex);
 	client->key = *key;
-	client->key_seq = key->len ? ++last_key_seq : 0;
+	WRITE_ONCE(client->key_seq, key->len ? ++last_key_seq : 0);
 	mutex_unlock(&pmof_sessions_mutex);
 	end_revoked();
 }
@@ -93,7 +93,7 @@ int pmof_allow_add(struct pmof_ns *ns, struct pmof_client *client, bool write)
 		rc = -EEXIST;
 	} else {
 		list_add_tail(&a->entry, &ns->allowed);
-		ns->allow_any = false;
+		WRITE_ONCE(ns->allow_any, false);
 	}
 	mutex_unlock(&pmof_sessions_mutex);
 	if (rc)
@@ -124,7 +124,7 @@ int pmof_allow_any(struct pmof_ns *ns, bool any)
 	if (any && !list_empty(&ns->allowed))
 		rc = -EBUSY;
 	else
-		ns->allow_any = any;
+		WRITE_ONCE(ns->allow_any, any);
 	mutex_unlock(&pmof_sessions_mutex);
 	if (!rc)
 		end_revoked();

@@ -97,7 +97,10 @@ struct pmof_allow {
 	bool write;
 };
 
-/* namespaces/NAME: one exported PMEM device. */
+/*
+ * namespaces/NAME: one exported PMEM device.  Its attributes show single fields without a
+ * lock, so that they answer while it is being enabled or disabled: WRITE_ONCE() for those.
+ */
 struct pmof_ns {
 	struct config_group group;
 	struct config_group write_group;	/* allowed_clients/ */

@@ -156,7 +156,7 @@ static void unpublish(struct pmof_session *s)
 {
 	mutex_lock(&pmof_sessions_mutex);
 	s->resumable = is_resumable(s);
-	s->state = PMOF_SESSION_DEAD;
+	WRITE_ONCE(s->state, PMOF_SESSION_DEAD);
 	mutex_unlock(&pmof_sessions_mutex);
 	/* Nobody sets it going again: that is done in other states only. */
 	cancel_delayed_work_sync(&s->watch);
@@ -226,10 +226,10 @@ static bool detach(struct pmof_session *s)
 		pmof_session_leave_atomics(s);
 	stays = s->resumable && !test_bit(PMOF_SESSION_FINAL, &s->flags);
 	if (stays) {
-		s->state = PMOF_SESSION_DETACHED;
+		WRITE_ONCE(s->state, PMOF_SESSION_DETACHED);
 		queue_delayed_work(pmof_admin_wq, &s->watch, s->loss_timeout * HZ);
 	} else {
-		s->state = PMOF_SESSION_DEAD;
+		WRITE_ONCE(s->state, PMOF_SESSION_DEAD);
 	}
 	mutex_unlock(&pmof_sessions_mutex);
 	/* [V1] No queue pair of it is left: what a login of the same client waits for. */

@@ -33,6 +33,7 @@ struct key {
 static struct {
 	struct pmofkv *kv;
 	uint64_t seed;
+	uint64_t first_mark;	/* of operation 0: several runs may share a trace */
 	uint32_t limit;
 	uint32_t next_op;
 	struct key key[NR_KEYS];
@@ -71,13 +72,13 @@ static uint32_t begin(uint32_t key, uint64_t version, bool read)
 	work.op[number].key = key;
 	work.op[number].version = version;
 	work.op[number].read = read;
-	crash_mark(MARK_OP_START, number);
+	crash_mark(MARK_OP_START, work.first_mark + number);
 	return number;
 }
 
 static void done(uint32_t number)
 {
-	crash_mark(MARK_OP_DONE, number);
+	crash_mark(MARK_OP_DONE, work.first_mark + number);
 }
 
 static void expect(int rc, int want, const char *what, uint32_t key)
@@ -256,7 +257,7 @@ static void run(void)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: kv_work --log FILE [--ops N] [--seed S] [--protocol auto|herd|sa] DEVICE\n");
+	fprintf(stderr, "usage: kv_work --log FILE [--ops N] [--first-op N] [--seed S] [--protocol auto|herd|sa] DEVICE\n");
 	exit(2);
 }
 
@@ -264,7 +265,7 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "log", required_argument, NULL, 'l' }, { "ops", required_argument, NULL, 'n' },
-		{ "seed", required_argument, NULL, 's' },
+		{ "seed", required_argument, NULL, 's' }, { "first-op", required_argument, NULL, 'f' },
 		{ "protocol", required_argument, NULL, 'p' },
 		{ }
 	};
@@ -278,6 +279,8 @@ int main(int argc, char **argv)
 			log = optarg;
 		else if (option == 'n')
 			work.limit = strtoul(optarg, NULL, 0);
+		else if (option == 'f')
+			work.first_mark = strtoull(optarg, NULL, 0);
 		else if (option == 's')
 			work.seed = strtoull(optarg, NULL, 0);
 		else if (option == 'p' && pmofkv_protocol_parse(optarg) >= 0)

@@ -3,7 +3,9 @@
  * Fuzzes what a program can call on /dev/pmofcN: ioctls and io_uring commands made from
  * a description of uapi/pmof.h, and the file operations. Several processes at once, on
  * one connection; where the kernel has kcov, a call that came to a new place is kept
- * and changed further.
+ * and changed further. What gets as far as the server takes a thousand times as long as
+ * what is refused at once: half of the time is for calls in which nothing need be wrong,
+ * the other half for those that have a value that cannot be right.
  *
  * usage: fuzz_calls SECONDS [SEED]; prints TAP. The namespace's content is lost.
  */
@@ -102,6 +104,7 @@ struct fuzzer {
 	struct fuzz_cover cover;
 	struct call kept[KEPT];
 	unsigned int nr_kept;
+	double began, through;	/* when; seconds in calls that may be right */
 };
 
 static uint64_t some_offset(struct fuzzer *f)
@@ -232,14 +235,58 @@ static void make_call(struct fuzzer *f, struct call *c)
 			 (c->cmd & ~0xffUL) | fuzz_number(&f->rnd, 8);
 }
 
+/* A value for a field that no call may have; 0 where there is none. */
+static uint64_t wrong_value(struct fuzzer *f, const struct shape *s, enum class class)
+{
+	uint64_t v = vm_rnd(&f->rnd);
+
+	switch (class) {
+	case SIZE:
+		return v % 2 ? (v >> 8) % 16 : s->bytes + 4096 + (v >> 32);
+	case FLAGS:
+		return 1ULL << (8 + v % 24);
+	case OFFSET:
+		return f->ns_size + (v % 2 ? (v >> 8) % 4096 : v >> 1 & ~f->ns_size);
+	case LENGTH:
+		return f->ns_size + 1 + (v % 2 ? (v >> 8) % 4096 : v >> 1);
+	case GENERATION:
+		return v | 1ULL << (48 + v % 16);
+	case OPCODE:
+		return v % 2 ? 0 : 64 + v % 190;
+	case NR_OPS:
+		return v % 2 ? 0 : ~0U - v % 4096;
+	case OPS_POINTER:
+		return (1ULL << 47) + v % (1ULL << 60);
+	case ZERO:
+		return v | 1;
+	default:
+		return 0;
+	}
+}
+
+/* One of the fields gets one. */
+static void spoil(struct fuzzer *f, const struct shape *s, void *arg)
+{
+	const struct field *field;
+	uint64_t v;
+
+	do {
+		field = &s->fields[vm_rnd(&f->rnd) % s->nr];
+		v = wrong_value(f, s, field->class);
+	} while (!v && field->class != SIZE);
+	memcpy((char *)arg + field->at, &v, field->bytes);
+}
+
 /* A length that is allowed and takes long is not what is looked for here. */
 static bool too_long(const struct call *c)
 {
+	const struct pmof_persist *p = (const void *)&c->arg;
 	const struct pmof_rw *rw = (const void *)&c->arg;
+	uint64_t length = c->cmd == PMOF_IOC_PERSIST ? p->length : rw->length;
 	int i;
 
-	if ((c->cmd == PMOF_IOC_PUT || c->cmd == PMOF_IOC_GET) && rw->length > 4 * MiB &&
-	    rw->length < 1ULL << 32)
+	if ((c->cmd == PMOF_IOC_PUT || c->cmd == PMOF_IOC_GET || c->cmd == PMOF_IOC_PERSIST) &&
+	    length > 4 * MiB && length < 1ULL << 32)
 		return true;
 	for (i = 0; i < OPS; i++)
 		if (c->ops[i].length > 4 * MiB && c->ops[i].length < 1ULL << 32)
@@ -247,22 +294,46 @@ static bool too_long(const struct call *c)
 	return false;
 }
 
-static void one_ioctl(struct fuzzer *f)
+static void do_call(struct fuzzer *f, struct call *c)
 {
-	struct call c, before;
+	struct call before = *c;
 	int rc;
 
-	make_call(f, &c);
-	if (too_long(&c))
-		return;
-	before = c;
 	fuzz_cover_before(&f->cover);
-	rc = vm_ioctl(f->fd, c.cmd, &c.arg);
+	rc = vm_ioctl(f->fd, c->cmd, &c->arg);
 	if (fuzz_cover_after(&f->cover))
 		f->kept[f->nr_kept < KEPT ? f->nr_kept++ : vm_rnd(&f->rnd) % KEPT] = before;
-	if (!rc && c.cmd == PMOF_IOC_PREPARE)
-		f->generation = ((struct pmof_object *)&c.arg)->generation;
+	if (!rc && c->cmd == PMOF_IOC_PREPARE)
+		f->generation = ((struct pmof_object *)&c->arg)->generation;
 	fuzz_count(f->shared, rc);
+}
+
+static void one_ioctl(struct fuzzer *f)
+{
+	struct call c;
+
+	make_call(f, &c);
+	if (!too_long(&c))
+		do_call(f, &c);
+}
+
+/* A fresh one, or one that once came to a new place, with something that is wrong. */
+static void one_refusal(struct fuzzer *f)
+{
+	const struct shape *s = &shapes[vm_rnd(&f->rnd) % ARRAY_SIZE(shapes)];
+	struct call c = { .cmd = s->cmd };
+
+	if (f->nr_kept && fuzz_one_in(&f->rnd, 3)) {
+		c = f->kept[vm_rnd(&f->rnd) % f->nr_kept];
+		for (s = shapes; s < &shapes[ARRAY_SIZE(shapes)] && s->cmd != c.cmd; s++)
+			;
+	} else {
+		make(f, s, &c.arg, c.ops);
+	}
+	if (s < &shapes[ARRAY_SIZE(shapes)])
+		spoil(f, s, &c.arg);
+	if (!too_long(&c))
+		do_call(f, &c);
 }
 
 /* Up to eight commands, linked or not, now and then left alone when the ring goes. */
@@ -357,11 +428,26 @@ static void new_mapping(struct fuzzer *f)
 		_exit(3);
 }
 
+static void one_that_may_be_right(struct fuzzer *f)
+{
+	double since = vm_now();
+	unsigned int v = vm_rnd(&f->rnd) % 4096;
+
+	if (!v)
+		new_mapping(f);
+	else if (v % 16 == 7)
+		some_commands(f);
+	else if (v % 8 == 3)
+		one_file_call(f);
+	else
+		one_ioctl(f);
+	f->through += vm_now() - since;
+}
+
 static void run(struct fuzz_shared *shared, int who)
 {
 	static struct fuzzer f;
 	struct pmof_info info;
-	uint64_t n;
 
 	f.shared = shared;
 	f.rnd = strtoull(vm_env("FUZZ_SEED", "1"), NULL, 0) * 1000003 + who + 1;
@@ -373,15 +459,13 @@ static void run(struct fuzz_shared *shared, int who)
 	f.read_only = vm_pages(BUF);
 	mprotect(f.read_only, BUF, PROT_READ);
 	fuzz_cover_start(&f.cover);
-	for (n = 0; !shared->stop; n++) {
-		if (n % 4096 == 0)
-			new_mapping(&f);
-		if (n % 16 == 7)
-			some_commands(&f);
-		else if (n % 8 == 3)
-			one_file_call(&f);
+	new_mapping(&f);
+	f.began = vm_now();
+	while (!shared->stop) {
+		if (2 * f.through < vm_now() - f.began)
+			one_that_may_be_right(&f);
 		else
-			one_ioctl(&f);
+			one_refusal(&f);
 	}
 	if (f.cover.places > shared->places)
 		shared->places = f.cover.places;

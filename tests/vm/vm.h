@@ -146,13 +146,19 @@ static inline int vm_connect_raw(const char *options)
 	return instance;
 }
 
-/* Connects to the lab's namespace, with @more options behind (may be empty). */
+/*
+ * Connects to the lab's namespace, with @more options behind (may be empty). On a slow kernel
+ * with more patience than the default.
+ */
 static inline int vm_connect(const char *more)
 {
-	char options[512];
+	int factor = atoi(vm_env("LAB_TIME_FACTOR", "1"));
+	char options[512], patience[32] = "";
 
-	snprintf(options, sizeof(options), "addr=%s,name=%s%s%s",
-		 vm_env("LAB_SERVER_IP", "10.77.0.1"), vm_env("PMOF_NS", "data"),
+	if (factor > 1 && !strstr(more, "keep_alive_tmo="))
+		snprintf(patience, sizeof(patience), ",keep_alive_tmo=%d", 5 * factor);
+	snprintf(options, sizeof(options), "addr=%s,name=%s%s%s%s",
+		 vm_env("LAB_SERVER_IP", "10.77.0.1"), vm_env("PMOF_NS", "data"), patience,
 		 *more ? "," : "", more);
 	return vm_connect_raw(options);
 }

@@ -13,9 +13,18 @@
 #include "../../kmod/common/wire.h"
 #include "vm.h"
 
+#ifndef WC_RECVS
 #define WC_RECVS	32
+#endif
+#ifndef WC_SENDS
+#define WC_SENDS	256	/* work requests under way */
+#endif
+#ifndef WC_OUTS
+#define WC_OUTS		1	/* buffers to send from */
+#endif
 #define WC_DEPTH	16
 #define WC_BUF		8192	/* more than any message that is allowed */
+#define WC_MEM		((WC_RECVS + WC_OUTS) * WC_BUF)
 
 /* One queue of ours. */
 struct wc_queue {
@@ -24,16 +33,21 @@ struct wc_queue {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
-	char *mem;		/* WC_RECVS receive buffers, one to send from */
+	char *mem;		/* WC_RECVS receive buffers, WC_OUTS to send from */
 	bool ended;		/* the server has disconnected, or the queue pair broke */
 	int send_status;	/* of the last send side completion */
 	int posts;		/* of wc_post() */
 	int sends;		/* completed of these */
 };
 
+static inline char *wc_out_nr(struct wc_queue *q, int i)
+{
+	return q->mem + (WC_RECVS + i) * WC_BUF;
+}
+
 static inline char *wc_out(struct wc_queue *q)
 {
-	return q->mem + WC_RECVS * WC_BUF;
+	return wc_out_nr(q, 0);
 }
 
 /* --- connection ----------------------------------------------------------- */
@@ -72,19 +86,18 @@ static inline int wc_post_recv(struct wc_queue *q, int i)
 static inline int wc_resources(struct wc_queue *q, bool receive)
 {
 	struct ibv_qp_init_attr attr = {
-		.cap = { .max_send_wr = 256, .max_recv_wr = WC_RECVS, .max_send_sge = 1,
+		.cap = { .max_send_wr = WC_SENDS, .max_recv_wr = WC_RECVS, .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
-	size_t len = (WC_RECVS + 1) * WC_BUF;
 	int i;
 
-	q->mem = vm_pages(len);
+	q->mem = vm_pages(WC_MEM);
 	q->pd = ibv_alloc_pd(q->id->verbs);
-	q->cq = ibv_create_cq(q->id->verbs, 512, NULL, NULL, 0);
+	q->cq = ibv_create_cq(q->id->verbs, 2 * WC_SENDS, NULL, NULL, 0);
 	if (!q->pd || !q->cq)
 		return -ENOMEM;
-	q->mr = ibv_reg_mr(q->pd, q->mem, len, IBV_ACCESS_LOCAL_WRITE);
+	q->mr = ibv_reg_mr(q->pd, q->mem, WC_MEM, IBV_ACCESS_LOCAL_WRITE);
 	attr.send_cq = attr.recv_cq = q->cq;
 	if (!q->mr || rdma_create_qp(q->id, q->pd, &attr))
 		return -ENOMEM;
@@ -111,7 +124,7 @@ static inline void wc_close(struct wc_queue *q)
 	if (q->channel)
 		rdma_destroy_event_channel(q->channel);
 	if (q->mem)
-		munmap(q->mem, (WC_RECVS + 1) * WC_BUF + 4096);
+		munmap(q->mem, WC_MEM + 4096);
 	memset(q, 0, sizeof(*q));
 }
 
@@ -373,7 +386,8 @@ static inline int wc_segments(struct wc_session *s)
 	return 0;
 }
 
-static inline int wc_login(struct wc_session *s, u32 flags)
+/* Without the segments, which the server registers only for who asks. */
+static inline int wc_enter(struct wc_session *s, u32 flags)
 {
 	struct pmof_wire_login w;
 	const void *msg;
@@ -389,7 +403,14 @@ static inline int wc_login(struct wc_session *s, u32 flags)
 	n = wc_recv(&s->admin, &msg, 10000);
 	if (n <= 0 || pmof_get_login_reply(msg, n, &s->login))
 		return -EPROTO;
-	return wc_segments(s);
+	return 0;
+}
+
+static inline int wc_login(struct wc_session *s, u32 flags)
+{
+	int rc = wc_enter(s, flags);
+
+	return rc ? rc : wc_segments(s);
 }
 
 /* Login and one I/O queue. */

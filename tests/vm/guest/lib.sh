@@ -228,14 +228,16 @@ module_is() {
 }
 
 # slab_totals FILE: active objects of every cache, and memory outside of slabs.
-# Without vmap_area: freed by the thousand, and VmallocUsed says as much.
+# Without vmap_area: freed by the thousand, and VmallocUsed says as much; nor what
+# kmemleak has for each of them.
 slab_totals() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
 	for _a in /sys/kernel/slab/*/shrink; do
 		echo 1 >"$_a"
 	done 2>/dev/null
-	awk 'NR > 2 && $1 != "vmap_area" { print $1, $2 }' /proc/slabinfo >"$1"
+	awk 'NR > 2 && $1 != "vmap_area" && $1 != "kmemleak_scan_area" { print $1, $2 }' \
+		/proc/slabinfo >"$1"
 	awk '/^(Percpu|VmallocUsed|PageTables|KernelStack):/ { sub(":", ""); print $1 "_KiB", $2 }' \
 		/proc/meminfo >>"$1"
 }
@@ -277,6 +279,11 @@ pmof_connect() {
 	case ,$1 in
 	*,device_loss_timeout=*) _more=$1 ;;
 	*) _more=device_loss_timeout=0${1:+,$1} ;;
+	esac
+	# Nor is a slow kernel a dead one: the default, scaled.
+	case ,$1 in
+	*,keep_alive_tmo=*) ;;
+	*) _more=keep_alive_tmo=$(lab_scaled 5),$_more ;;
 	esac
 	exec 3<>/dev/pmof-control || return
 	/usr/bin/echo "addr=$LAB_SERVER_IP,name=data,$_more" >&3 || { exec 3>&-; return 1; }
