@@ -80,6 +80,7 @@ struct json_object *bench_report_object(const struct bench *b)
 	put_text(o, "domain", pmof_domain_name(b->info.domain));
 	put_text(o, "placement", pmof_placement_name(b->info.placement));
 	put_bool(o, "durable", b->info.flags & PMOF_INFO_DURABLE);
+	put_bool(o, "emulated", b->info.flags & PMOF_INFO_EMULATED);
 	put_u64(o, "queues", b->info.nr_queues);
 	put_u64(o, "queue_depth", b->info.queue_depth);
 	put_device_attr(o, "auto", instance);
@@ -135,10 +136,11 @@ void bench_print_report(const struct bench *b)
 	if (b->json) {
 		print_json(o, false);
 	} else {
-		printf("pmof%d: '%s', persist method %s, domain %s, %u queues%s\n\n",
+		printf("pmof%d: '%s', persist method %s, domain %s, %u queues%s%s\n\n",
 		       pmof_instance(b->dev), b->info.name, pmof_method_name(b->info.method),
 		       pmof_domain_name(b->info.domain), b->info.nr_queues,
-		       b->info.flags & PMOF_INFO_DURABLE ? "" : "; NOT DURABLE");
+		       b->info.flags & PMOF_INFO_DURABLE ? "" : "; NOT DURABLE",
+		       b->info.flags & PMOF_INFO_EMULATED ? "; EMULATED medium" : "");
 		print_table(b->results, columns, ARRAY_SIZE(columns));
 		puts("\nWR work requests, TRIPS round trips waited for, COMPL completions, RPC "
 		     "server handler\ncalls, LINES and FENCES of the server's write-back: counted, "

@@ -100,6 +100,8 @@ static const struct json_key namespace_schema[] = {
 	{ .name = "read_only", .kind = JSON_BOOL },
 	{ .name = "allow_volatile", .kind = JSON_BOOL },
 	{ .name = "deep_flush", .kind = JSON_BOOL },
+	{ .name = "emulate_latency_ns", .kind = JSON_NUMBER, .max = 1000000 },
+	{ .name = "emulate_write_mbps", .kind = JSON_NUMBER, .max = 1000000 },
 	{ .name = "placement", .kind = JSON_TEXT, .check = check_placement },
 	{ .name = "service", .kind = JSON_TEXT, .check = check_service },
 	{ .name = "allow_any", .kind = JSON_BOOL },
@@ -129,7 +131,7 @@ const struct config_kind config_kinds[CONFIG_KINDS] = {
 	[CONFIG_CLIENTS] = { "clients", "id", "client", client_schema, COUNT(client_schema), 4,
 			     no_links, false },
 	[CONFIG_NAMESPACES] = { "namespaces", "name", "namespace", namespace_schema,
-				COUNT(namespace_schema), 7, namespace_links, true },
+				COUNT(namespace_schema), 9, namespace_links, true },
 	[CONFIG_PORTS] = { "ports", "id", "port", port_schema, COUNT(port_schema), 2, port_links,
 			   true },
 };

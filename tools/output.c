@@ -156,6 +156,12 @@ void warn_not_durable(struct json_object *o, const char *what)
 			 "power cut", what);
 }
 
+void note_emulated(struct json_object *o, const char *what)
+{
+	if (is_true(o, "emulated", false))
+		complain("note: %s has an EMULATED medium: its times are no real device's", what);
+}
+
 /* --- cells ----------------------------------------------------------------- */
 
 char *format_size(uint64_t bytes, char *buf, size_t size)

@@ -45,6 +45,9 @@ void put_device_names(struct json_object *o, int instance);
  */
 void put_promises(struct json_object *o);
 
+/* Says of an object with "emulated" that its times are no real medium's.  @what: its name. */
+void note_emulated(struct json_object *o, const char *what);
+
 /* Warns of an object that is not durable, if it says so; @what: its name. */
 void warn_not_durable(struct json_object *o, const char *what);
 

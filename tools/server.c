@@ -132,7 +132,9 @@ int cmd_server_unexport(int argc, char **argv)
 /* --- export ---------------------------------------------------------------- */
 
 enum { OPT_NAME = OPT_LAST, OPT_READ_ONLY, OPT_ALLOW_VOLATILE, OPT_PORT,
-       OPT_PLACEMENT, OPT_DEEP_FLUSH, OPT_SERVICE, OPT_ALLOW };
+       OPT_PLACEMENT, OPT_DEEP_FLUSH, OPT_SERVICE, OPT_ALLOW, OPT_EMULATE };
+
+#define EMULATE_MAX	1000000		/* ns, MB/s: the attributes' own */
 
 struct export {
 	char device[256];
@@ -140,6 +142,8 @@ struct export {
 	bool read_only;
 	bool allow_volatile;
 	bool deep_flush;
+	const char *latency_ns;	/* NULL: not emulated */
+	const char *write_mbps;
 	const char *placement;	/* NULL: auto */
 	const char *service;	/* NULL: raw */
 	unsigned int port;	/* 0: all */
@@ -160,6 +164,8 @@ static const struct argp_option export_options[] = {
 	  "have flushed as well", 0 },
 	{ "service", OPT_SERVICE, "raw|store", 0, "What clients find: bytes (raw, the default), or "
 	  "a key-value store, which `pmof kv format` has made there (store)", 0 },
+	{ "emulate", OPT_EMULATE, "NS[:MBPS]", 0, "For measurements: emulate a slower medium, each "
+	  "fence so many nanoseconds longer, writes at most so many 10^6 bytes a second", 0 },
 	{ "allow", OPT_ALLOW, "ID[:ro]", 0, "Let this client use it, with :ro only read, and nobody "
 	  "else who is not named so; may be repeated. See `pmof server client`", 0 },
 	{ "port", OPT_PORT, "ID", 0, "Serve it through this port only; default all that exist",
@@ -191,6 +197,20 @@ static const char *arg_service(struct argp_state *state, const char *arg)
 	return arg;
 }
 
+/* "NS[:MBPS]": cut in two. */
+static void set_emulate(struct argp_state *state, struct export *e, char *arg)
+{
+	char *colon = strchr(arg, ':');
+
+	if (colon) {
+		*colon = '\0';
+		e->write_mbps = colon + 1;
+		arg_uint(state, "--emulate", colon + 1, 0, EMULATE_MAX);
+	}
+	e->latency_ns = arg;
+	arg_uint(state, "--emulate", arg, 0, EMULATE_MAX);
+}
+
 static error_t parse_export(int key, char *arg, struct argp_state *state)
 {
 	struct export *e = state->input;
@@ -207,6 +227,9 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_DEEP_FLUSH:
 		e->deep_flush = true;
+		return 0;
+	case OPT_EMULATE:
+		set_emulate(state, e, arg);
 		return 0;
 	case OPT_PLACEMENT:
 		e->placement = arg_placement(state, arg);
@@ -310,6 +333,10 @@ static int enable(const struct export *e)
 		ret = cfg_write("1", "namespaces/%s/allow_volatile", e->name);
 	if (!ret && e->deep_flush)
 		ret = cfg_write("1", "namespaces/%s/deep_flush", e->name);
+	if (!ret && e->latency_ns)
+		ret = cfg_write(e->latency_ns, "namespaces/%s/emulate_latency_ns", e->name);
+	if (!ret && e->write_mbps)
+		ret = cfg_write(e->write_mbps, "namespaces/%s/emulate_write_mbps", e->name);
 	if (!ret && e->placement)
 		ret = cfg_write(e->placement, "namespaces/%s/placement", e->name);
 	if (!ret && e->service)

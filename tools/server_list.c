@@ -13,6 +13,8 @@ static const struct attr namespace_attrs[] = {
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "deep_flush", ATTR_BOOL },
 	{ "durable", ATTR_BOOL }, { "sessions", ATTR_NUMBER }, { "allow_any", ATTR_BOOL },
 	{ "bad_sectors", ATTR_NUMBER }, { "service", ATTR_TEXT },
+	{ "bad_sectors", ATTR_NUMBER },
+	{ "emulate_latency_ns", ATTR_NUMBER }, { "emulate_write_mbps", ATTR_NUMBER },
 };
 
 static const struct attr client_attrs[] = {
@@ -127,6 +129,13 @@ static struct json_object *list_clients(void)
 	return list;
 }
 
+static void put_emulated(struct json_object *o)
+{
+	put_bool(o, "emulated",
+		 json_object_get_int64(json_object_object_get(o, "emulate_latency_ns")) ||
+		 json_object_get_int64(json_object_object_get(o, "emulate_write_mbps")));
+}
+
 static struct json_object *list_namespaces(void)
 {
 	struct json_object *list = new_array(), *o;
@@ -140,6 +149,7 @@ static struct json_object *list_namespaces(void)
 		o = new_object();
 		put_text(o, "name", names.name[i]);
 		put_cfg_attrs(o, dir, namespace_attrs, ARRAY_SIZE(namespace_attrs));
+		put_emulated(o);
 		put_object(o, "placements", list_placements(names.name[i]));
 		put_object(o, "allowed", list_allowed(names.name[i]));
 		push_object(list, o);
@@ -304,6 +314,7 @@ static void warn_namespaces(struct json_object *all)
 		if (json_object_object_get(o, "durable_text"))
 			warn_not_durable(o, json_object_get_string(
 					 json_object_object_get(o, "name")));
+		note_emulated(o, json_object_get_string(json_object_object_get(o, "name")));
 	}
 }
 

@@ -18,7 +18,8 @@ static const struct attr attrs[] = {
 	{ "size", ATTR_NUMBER }, { "segment_size", ATTR_NUMBER }, { "generation", ATTR_TEXT },
 	{ "persist_method", ATTR_TEXT }, { "persist_methods", ATTR_WORDS },
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "placement_asserted", ATTR_BOOL },
-	{ "durable", ATTR_BOOL }, { "read_only", ATTR_BOOL }, { "queues", ATTR_NUMBER },
+	{ "durable", ATTR_BOOL }, { "emulated", ATTR_BOOL },
+	{ "read_only", ATTR_BOOL }, { "queues", ATTR_NUMBER },
 	{ "depth", ATTR_NUMBER }, { "client_id", ATTR_TEXT }, { "poll_queues", ATTR_NUMBER },
 	{ "reconnects", ATTR_NUMBER }, { "keep_alive_tmo", ATTR_NUMBER },
 	{ "reconnect_delay", ATTR_NUMBER }, { "fail_io_timeout", ATTR_TEXT },
@@ -274,6 +275,7 @@ static void print_info(struct json_object *o)
 		complain("note: that the HCA's writes go to memory is the word of the server's "
 			 "operator; pmof has not found it so");
 	warn_not_durable(o, json_object_get_string(json_object_object_get(o, "device")));
+	note_emulated(o, json_object_get_string(json_object_object_get(o, "device")));
 }
 
 int cmd_info(int argc, char **argv)

@@ -139,6 +139,7 @@ enum pmof_placement {
 #define PMOF_INFO_READ_ONLY	0x1	/* puts fail with EROFS */
 #define PMOF_INFO_DURABLE	0x2	/* durable acknowledgements survive a power cut */
 #define PMOF_INFO_ASSERTED	0x4	/* placement is the operator's word, not found */
+#define PMOF_INFO_EMULATED	0x8	/* the server emulates a slower medium: for measurements */
 
 /**
  * struct pmof_info - what the device is and what the session may do

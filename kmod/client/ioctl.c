@@ -42,6 +42,8 @@ static u32 info_flags(const struct pmof_conn *conn)
 		flags |= PMOF_INFO_DURABLE;
 	if (conn->login.flags & PMOF_LOGIN_R_ASSERTED)
 		flags |= PMOF_INFO_ASSERTED;
+	if (conn->login.flags & PMOF_LOGIN_R_EMULATED)
+		flags |= PMOF_INFO_EMULATED;
 	return flags;
 }
 

@@ -47,6 +47,7 @@ CONN_ATTR(service, "%s", service_name(conn->login.service));
 CONN_ATTR(domain, "%s", pmof_domain_name(conn->login.domain));
 CONN_ATTR(placement, "%s", pmof_placement_name(conn->login.placement));
 CONN_ATTR(placement_asserted, "%d", !!(conn->login.flags & PMOF_LOGIN_R_ASSERTED));
+CONN_ATTR(emulated, "%d", !!(conn->login.flags & PMOF_LOGIN_R_EMULATED));
 CONN_ATTR(durable, "%d", !!(conn->login.flags & PMOF_LOGIN_R_DURABLE));
 CONN_ATTR(read_only, "%d", !!(conn->login.flags & PMOF_LOGIN_R_READ_ONLY));
 CONN_ATTR(queues, "%u", conn->nr_shared);
@@ -231,6 +232,7 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_placement.attr,
 	&dev_attr_placement_asserted.attr,
 	&dev_attr_durable.attr,
+	&dev_attr_emulated.attr,
 	&dev_attr_read_only.attr,
 	&dev_attr_queues.attr,
 	&dev_attr_poll_queues.attr,

@@ -170,6 +170,7 @@ static_assert(sizeof(struct pmof_wire_login) == 184, "wire layout");
 #define PMOF_LOGIN_R_ASSERTED	BIT(2)	/* placement is the operator's word */
 #define PMOF_LOGIN_R_RESUMED	BIT(3)	/* it is the session that was asked for */
 #define PMOF_LOGIN_R_EXCLUSIVE	BIT(4)	/* nobody else writes */
+#define PMOF_LOGIN_R_EMULATED	BIT(5)	/* times are those of an emulated medium */
 
 struct pmof_wire_login_reply {
 	struct pmof_wire_hdr hdr;

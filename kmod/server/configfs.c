@@ -262,6 +262,8 @@ static struct configfs_attribute *ns_attrs[] = {
 	&pmof_ns_attr_deep_flush,
 	&pmof_ns_attr_placement,
 	&pmof_ns_attr_service,
+	&pmof_ns_attr_emulate_latency_ns,
+	&pmof_ns_attr_emulate_write_mbps,
 	&pmof_ns_attr_allow_any,
 	&pmof_ns_attr_enable,
 	&pmof_ns_attr_size,

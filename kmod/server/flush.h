@@ -10,6 +10,7 @@
 /* The write-backs of one fence; see write_back.c. */
 struct pmof_write_backs {
 	u64 lines;			/* written back or copied since the last start */
+	struct pmof_debt debt;		/* of these, if their medium is emulated */
 	unsigned int nr;
 	struct pmof_write_back {
 		struct pmof_session *session;

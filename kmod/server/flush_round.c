@@ -49,6 +49,7 @@ static void finish_fenced(struct pmof_flush_worker *w)
 	pmof_write_backs_finish(&w->wb);
 	pmof_persist_fence();
 	migrate_enable();
+	pmof_emulate_pay(&w->wb.debt);
 }
 
 /* The last flush of a device since a fence. */

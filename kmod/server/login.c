@@ -224,6 +224,8 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		r->flags |= PMOF_LOGIN_R_ASSERTED;
 	if (s->resumed)
 		r->flags |= PMOF_LOGIN_R_RESUMED;
+	if (pmof_emulates(&ns->emulate))
+		r->flags |= PMOF_LOGIN_R_EMULATED;
 }
 
 static void grant(struct pmof_session *s, const struct pmof_login *l)

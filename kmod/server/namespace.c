@@ -353,6 +353,9 @@ int pmof_ns_enable(struct pmof_ns *ns)
 		ns->path, ns->size, pmof_domain_name(ns->domain),
 		ns->read_only ? ", read-only" : "",
 		ns->service_ops ? ", a store" : "");
+	if (pmof_emulates(&ns->emulate))
+		pr_warn("namespace %s: EMULATED medium: a fence takes %u ns longer, writes at most %u MB/s (0: any)\n",
+			pmof_ns_name(ns), ns->emulate.latency_ns, ns->emulate.write_mbps);
 	return 0;
 
 disable:

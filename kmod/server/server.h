@@ -26,6 +26,7 @@
 #include "auth.h"
 #include "badblocks.h"
 #include "compat.h"
+#include "emulate.h"
 #include "names.h"
 #include "placement.h"
 #include "queue.h"
@@ -110,6 +111,7 @@ struct pmof_ns {
 	bool deep_flush;		/* acknowledge after the flush hints' flush only */
 	enum pmof_placement_policy policy;
 	enum pmof_service service_id;
+	struct pmof_emulate emulate;
 	bool enabled;
 
 	/* Fixed while enabled, and sessions end first: they read without a lock. */

@@ -288,13 +288,16 @@ void pmof_service_failed(struct pmof_ns *ns)
 EXPORT_SYMBOL_NS_GPL(pmof_service_failed, PMOF_SERVER);
 
 /*
- * [A7] Behind a fence: takes what was fenced further, where that is needed.  May sleep.
- * Returns 0 or a negative errno.
+ * [A7] Behind a fence of @lines: takes what was fenced further, where that is needed, or as long
+ * as an emulated medium would.  May sleep.  Returns 0 or a negative errno.
  */
-int pmof_service_flush(const struct pmof_ns *ns)
+int pmof_service_flush(const struct pmof_ns *ns, u64 lines)
 {
+	struct pmof_debt debt = {};
 	int rc;
 
+	pmof_emulate_owe(&debt, &ns->emulate, lines);
+	pmof_emulate_pay(&debt);
 	if (!pmof_ns_device_flush(ns))
 		return 0;
 	rc = pmof_persist_flush_device(ns);

@@ -17,6 +17,7 @@ void pmof_write_backs_start(struct pmof_write_backs *wb)
 void pmof_write_backs_count(struct pmof_write_backs *wb, struct pmof_session *s, u64 lines)
 {
 	wb->lines += lines;
+	pmof_emulate_owe(&wb->debt, &s->ns->emulate, lines);
 	pmof_session_stat(s, PMOF_SRV_LINES, lines);
 }
 

@@ -203,6 +203,7 @@ struct store {
 	u32 nr_taken;
 	struct store_slots clearing;	/* headers cleared in this round: free behind the fence */
 	bool dirty;			/* something waits for a fence */
+	u64 lines;			/* had been written back when this fence's began */
 	bool no_memory;			/* for what a commit must not fail for */
 
 	u64 recovery_ns;
