@@ -113,8 +113,8 @@ struct pmof_ns {
 	bool allow_volatile;
 	bool deep_flush;		/* acknowledge after the flush hints' flush only */
 	enum pmof_placement_policy policy;
-	struct pmof_emulate emulate;
 	enum pmof_service service_id;
+	struct pmof_emulate emulate;
 	bool enabled;
 
 	/* Fixed while enabled, and sessions end first: they read without a lock. */

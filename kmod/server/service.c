@@ -287,22 +287,17 @@ void pmof_service_failed(struct pmof_ns *ns)
 }
 EXPORT_SYMBOL_NS_GPL(pmof_service_failed, PMOF_SERVER);
 
-/* @lines that were written back, or copied past the cache, ahead of the next fence. */
-void pmof_service_owe(const struct pmof_ns *ns, struct pmof_debt *debt, u64 lines)
-{
-	pmof_emulate_owe(debt, &ns->emulate, lines);
-}
-EXPORT_SYMBOL_NS_GPL(pmof_service_owe, PMOF_SERVER);
-
 /*
- * [A7] Behind a fence: takes what was fenced further, where that is needed; and as long as an
- * emulated medium would.  May sleep.  Returns 0 or a negative errno.
+ * [A7] Behind a fence of @lines: takes what was fenced further, where that is needed, or as long
+ * as an emulated medium would.  May sleep.  Returns 0 or a negative errno.
  */
-int pmof_service_flush(const struct pmof_ns *ns, struct pmof_debt *debt)
+int pmof_service_flush(const struct pmof_ns *ns, u64 lines)
 {
+	struct pmof_debt debt = {};
 	int rc;
 
-	pmof_emulate_pay(debt);
+	pmof_emulate_owe(&debt, &ns->emulate, lines);
+	pmof_emulate_pay(&debt);
 	if (!pmof_ns_device_flush(ns))
 		return 0;
 	rc = pmof_persist_flush_device(ns);

@@ -11,7 +11,6 @@
 #include <linux/types.h>
 
 #include <pmof.h>
-#include "emulate.h"
 #include "wire.h"
 
 struct module;
@@ -80,8 +79,7 @@ int pmof_service_node(const struct pmof_ns *ns);
 bool pmof_service_read_only(const struct pmof_ns *ns);
 bool pmof_service_bad(const struct pmof_ns *ns, u64 offset, u64 length);
 void pmof_service_failed(struct pmof_ns *ns);
-void pmof_service_owe(const struct pmof_ns *ns, struct pmof_debt *debt, u64 lines);
-int pmof_service_flush(const struct pmof_ns *ns, struct pmof_debt *debt);
+int pmof_service_flush(const struct pmof_ns *ns, u64 lines);
 bool pmof_service_end_session(u64 session);
 
 /* persist.c */

@@ -368,7 +368,8 @@ static void store_inline(struct store *st, struct store_req *r)
 
 	pmof_kv_clear_trailer(&st->m, r->slot, &r->o);
 	if (r->o.value_length) {
-		store_lines(st, pmof_persist_copy(st->ns, at, r->value, r->o.value_length));
+		store_count(st, PMOF_KV_STAT_LINES,
+			    pmof_persist_copy(st->ns, at, r->value, r->o.value_length));
 		store_count(st, PMOF_KV_STAT_COPIED, r->o.value_length);
 	}
 	pmof_store_append(st, r);

@@ -203,7 +203,7 @@ struct store {
 	u32 nr_taken;
 	struct store_slots clearing;	/* headers cleared in this round: free behind the fence */
 	bool dirty;			/* something waits for a fence */
-	struct pmof_debt debt;		/* of its lines, if their medium is emulated */
+	u64 lines;			/* had been written back when this fence's began */
 	bool no_memory;			/* for what a commit must not fail for */
 
 	u64 recovery_ns;
@@ -224,14 +224,6 @@ static inline struct pmof_call *store_call(const struct store_req *r)
 static inline void store_count(struct store *st, enum pmof_kv_stat stat, u64 n)
 {
 	WRITE_ONCE(st->stat[stat], st->stat[stat] + n);
-}
-
-/* Written back, or past the cache, for the next fence. */
-static inline void store_lines(struct store *st, u64 lines)
-{
-	store_count(st, PMOF_KV_STAT_LINES, lines);
-	pmof_service_owe(st->ns, &st->debt, lines);
-	st->dirty = true;
 }
 
 /* open.c */

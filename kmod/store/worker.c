@@ -26,7 +26,8 @@ static void write_back(struct pmof_kv_medium *m, u64 offset, u64 length)
 {
 	struct store *st = container_of(m, struct store, m);
 
-	store_lines(st, pmof_persist_write_back(st->ns, offset, length));
+	store_count(st, PMOF_KV_STAT_LINES, pmof_persist_write_back(st->ns, offset, length));
+	st->dirty = true;
 }
 
 /* [A4] A fence waits for the write-backs and copies of its own CPU only: stay on it. */
@@ -34,6 +35,7 @@ void pmof_store_start_fenced(struct store *st)
 {
 	st->m.write_back = write_back;
 	st->dirty = false;
+	st->lines = st->stat[PMOF_KV_STAT_LINES];
 	migrate_disable();
 }
 
@@ -46,7 +48,7 @@ int pmof_store_finish_fenced(struct store *st)
 	if (!st->dirty)
 		return 0;
 	store_count(st, PMOF_KV_STAT_FENCES, 1);
-	return pmof_service_flush(st->ns, &st->debt);
+	return pmof_service_flush(st->ns, st->stat[PMOF_KV_STAT_LINES] - st->lines);
 }
 
 /* Within a phase: an order that the phase's own fence does not give. */
@@ -54,7 +56,7 @@ int pmof_store_fence_now(struct store *st)
 {
 	int rc = pmof_store_finish_fenced(st);
 
-	migrate_disable();
+	pmof_store_start_fenced(st);
 	return rc;
 }
 
