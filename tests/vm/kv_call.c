@@ -54,8 +54,15 @@ static int run_one(int fd, struct pmof_op *op)
 	return rc ? rc : op->result;
 }
 
-static bool is_stat(const struct pmof_kv_stat_reply *r, uint64_t length)
+/* A whole answer to STAT. */
+struct stat_buffer {
+	uint64_t word[sizeof(struct pmof_kv_stat_reply) / 8 + PMOF_KV_STAT_MAX];
+};
+
+static bool is_stat(const void *reply, uint64_t length)
 {
+	const struct pmof_kv_stat_reply *r = reply;
+
 	return !r->reply.status && r->count == PMOF_KV_STAT_MAX &&
 	       length == sizeof(*r) + 8 * PMOF_KV_STAT_MAX;
 }
@@ -234,10 +241,7 @@ TEST_F(call, another_session)
 TEST_F(call, more_than_there_are_slots)
 {
 	static struct pmof_op op[PMOF_SUBMIT_MAX];
-	static struct {
-		struct pmof_kv_stat_reply r;
-		uint64_t value[PMOF_KV_STAT_MAX];
-	} reply[PMOF_SUBMIT_MAX];
+	static struct stat_buffer reply[PMOF_SUBMIT_MAX];
 	int i;
 
 	for (i = 0; i < PMOF_SUBMIT_MAX; i++)
@@ -246,7 +250,7 @@ TEST_F(call, more_than_there_are_slots)
 	ASSERT_EQ(0, vm_submit(self->fd, op, PMOF_SUBMIT_MAX));
 	for (i = 0; i < PMOF_SUBMIT_MAX; i++) {
 		EXPECT_EQ(0, op[i].result);
-		EXPECT_TRUE(is_stat(&reply[i].r, op[i].old));
+		EXPECT_TRUE(is_stat(&reply[i], op[i].old));
 	}
 }
 
@@ -323,10 +327,7 @@ TEST_F(call, puts_and_commits_together)
 
 TEST_F(call, in_a_ring)
 {
-	static struct {
-		struct pmof_kv_stat_reply r;
-		uint64_t value[PMOF_KV_STAT_MAX];
-	} reply[RING_DEPTH];
+	static struct stat_buffer reply[RING_DEPTH];
 	struct io_uring ring;
 	struct pmof_op op;
 	uint64_t i, data, old;
@@ -340,7 +341,7 @@ TEST_F(call, in_a_ring)
 	ASSERT_EQ(RING_DEPTH, io_uring_submit(&ring));
 	for (i = 0; i < RING_DEPTH; i++) {
 		EXPECT_EQ(0, ring_wait(&ring, &data, &old));
-		EXPECT_TRUE(is_stat(&reply[data].r, old));
+		EXPECT_TRUE(is_stat(&reply[data], old));
 	}
 	op = STAT();
 	op.room = 8;

@@ -24,11 +24,11 @@ struct thread {
 	struct pmofkv *kv;
 	uint64_t writer;
 	uint64_t count;
-	unsigned int seed;
 	struct key key[KEYS];
+	unsigned int seed;
+	bool failed;
 	char value[MOST];
 	char got[MOST];
-	bool failed;
 };
 
 static volatile bool stop;
