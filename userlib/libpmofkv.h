@@ -4,8 +4,8 @@
  *
  * The namespace has the service "store" (docs/kv.md).  A put or delete that
  * returns 0 is durable: it survives a power cut at the server.  One that fails
- * has changed nothing, except with -EIO: then it is there whole or not at all, and
- * it could not be found out which.  Operations on one key are linearizable, over
+ * has changed nothing, except with -EIO, -ENODEV, -EACCES or -EPROTO: then it is there whole
+ * or not at all, and it could not be found out which.  Operations on one key are linearizable, over
  * all clients.
  *
  * Every function that returns int returns 0 (or a count, where it says so) or a
@@ -14,7 +14,7 @@
  * sent before a function returns, unless it says otherwise.
  *
  * Errors that all operations share
- *   -EINVAL    a key of no length or of too many bytes
+ *   -EINVAL    a key of no length or of too many bytes; an expected version that is none
  *   -EBADF     opened for the other direction
  *   -EROFS     the session may not write, or the store is damaged and takes no changes
  *   -ENOMEM    no memory, here or at the server

@@ -48,7 +48,7 @@ int kv_delete_init(struct kv_task *t, struct pmofkv *kv, const void *key, size_t
 {
 	int ret = kv_key_ok(key, key_length);
 
-	if (ret || expected == PMOF_KV_EXPECT_NONE)
+	if (ret || expected == PMOF_KV_EXPECT_NONE || !kv_expected_ok(expected))
 		return -EINVAL;
 	*t = (struct kv_task){
 		.kv = kv, .key = key, .key_length = key_length, .expected = expected,

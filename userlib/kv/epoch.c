@@ -43,9 +43,10 @@ uint64_t kv_epoch_report(struct kv_epochs *e, uint64_t session)
 	return low;
 }
 
-/* Before a GET is sent. */
+/* Before a GET is sent; again, if the one before was not, because another's request had failed. */
 void kv_epoch_hold(struct kv_epochs *e, struct kv_holder *h, uint64_t session)
 {
+	kv_epoch_let_go(e, h);
 	pthread_mutex_lock(&e->lock);
 	h->session = session;
 	h->epoch = e->newest + 1;

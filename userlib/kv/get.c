@@ -72,7 +72,6 @@ static void address_answer(struct kv_task *t, const struct pmof_kv_get_reply *r)
 	size_t size = kv_object_size(t->key_length, t->value_length);
 
 	t->offset = le64toh(r->offset);
-	kv_epoch_answer(&t->kv->epochs, &t->holder, le64toh(r->epoch));
 	if (size > t->kv->ns_size || t->offset > t->kv->ns_size - size) {
 		get_end(t, -EPROTO);
 		return;
@@ -93,6 +92,9 @@ static void answer(struct kv_task *t, const struct pmof_kv_get_reply *r)
 	uint32_t flags = le32toh(r->flags);
 	size_t length = le32toh(r->value_length);
 
+	/* Whether it is READ or not: what is told of it has to be newer than that. */
+	if (r->epoch)
+		kv_epoch_answer(&t->kv->epochs, &t->holder, le64toh(r->epoch));
 	if (flags & ~PMOF_KV_GET_F_INLINE || length > pmofkv_max_value(t->key_length)) {
 		get_end(t, -EPROTO);
 		return;

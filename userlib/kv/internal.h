@@ -154,6 +154,12 @@ int kv_status(const struct kv_task *t, const struct kv_buffers *b);
 uint64_t kv_version(const struct kv_buffers *b);
 int kv_key_ok(const void *key, size_t key_length);
 
+/* A version, or one of PMOF_KV_EXPECT_*. */
+static inline bool kv_expected_ok(uint64_t expected)
+{
+	return expected == PMOF_KV_EXPECT_ANY || !(expected & ~PMOF_KV_GENERATION_MASK);
+}
+
 /* put.c, delete.c, get.c */
 const struct kv_put_ops *kv_protocol(unsigned int protocol);
 int kv_put_init(struct kv_task *t, struct pmofkv *kv, const void *key, size_t key_length,

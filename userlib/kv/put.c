@@ -57,7 +57,7 @@ int kv_put_init(struct kv_task *t, struct pmofkv *kv, const void *key, size_t ke
 {
 	int ret = kv_key_ok(key, key_length);
 
-	if (ret || (value_length && !value))
+	if (ret || (value_length && !value) || !kv_expected_ok(expected))
 		return -EINVAL;
 	if (value_length > pmofkv_max_value(key_length))
 		return -EFBIG;
