@@ -4,8 +4,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "redis.h"
+
+#define SEND_FROM	(1UL << 20)	/* bytes: what a client asks for shall not fill the memory */
+
+bool answer_send(struct answer *a)
+{
+	size_t at = 0;
+	ssize_t n;
+
+	while (at < a->length && !a->failed) {
+		n = send(a->fd, a->data + at, a->length - at, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			a->failed = true;
+		else
+			at += (size_t)n;
+	}
+	a->length = 0;
+	return !a->failed;
+}
 
 void answer_bytes(struct answer *a, const void *bytes, size_t length)
 {
@@ -26,6 +47,8 @@ void answer_bytes(struct answer *a, const void *bytes, size_t length)
 	if (length)
 		memcpy(a->data + a->length, bytes, length);
 	a->length += length;
+	if (a->length >= SEND_FROM)
+		answer_send(a);
 }
 
 static void answer_text(struct answer *a, const char *text)

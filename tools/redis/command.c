@@ -146,7 +146,7 @@ static int parse_number(const char *text, size_t length, long long *n)
 	digits[length] = '\0';
 	errno = 0;
 	*n = strtoll(digits, &end, 10);
-	return errno || *end || strpbrk(digits, " \t\n\v\f\r") ? -EDOM : 0;
+	return errno || end != digits + length || strpbrk(digits, " \t\n\v\f\r+") ? -EDOM : 0;
 }
 
 static int read_number(const struct call *c, long long *n, uint64_t *version)
@@ -262,15 +262,22 @@ static void make_item(struct pmofkv_item *item, const redisReply *key, const red
 	};
 }
 
-/* A batch has no order: of one key only the last is put. */
-static bool comes_again(const struct call *c, size_t i)
+/* A batch has no order: a key is in it once. */
+static bool has_key(const struct pmofkv_item *item, unsigned int n, const redisReply *key)
 {
-	size_t j;
-
-	for (j = i + 2; j < c->nr; j += 2)
-		if (same(c->word[i], c->word[j]))
+	while (n--)
+		if (item[n].key_length == (size_t)key->len &&
+		    !memcmp(item[n].key, key->str, item[n].key_length))
 			return true;
 	return false;
+}
+
+static int put_items(const struct call *c, struct pmofkv_item *item, unsigned int *n)
+{
+	int ret = *n ? pmofkv_put_batch(c->kv, item, *n) : 0;
+
+	*n = 0;
+	return ret;
 }
 
 /* Each key by itself: it is no transaction, as Redis's is. */
@@ -286,13 +293,12 @@ static void do_mset(const struct call *c)
 		return;
 	}
 	for (i = 1; i < c->nr && !ret; i += 2) {
-		if (!comes_again(c, i))
-			make_item(&item[n++], c->word[i], c->word[i + 1]);
-		if (n == BATCH || i + 2 == c->nr) {
-			ret = n ? pmofkv_put_batch(c->kv, item, n) : 0;
-			n = 0;
-		}
+		if (n == BATCH || has_key(item, n, c->word[i]))
+			ret = put_items(c, item, &n);
+		make_item(&item[n++], c->word[i], c->word[i + 1]);
 	}
+	if (!ret)
+		ret = put_items(c, item, &n);
 	if (ret)
 		answer_errno(c->a, ret);
 	else

@@ -12,7 +12,7 @@
 
 #define PIPELINE	256	/* requests executed before their answers are sent */
 #define READ_SIZE	65536
-#define REQUEST_MAX	(256UL << 20)	/* bytes of what is no whole request yet */
+#define REQUEST_MAX	(65UL << 20)	/* bytes of what is no whole request yet: one value and more */
 
 struct connection {
 	struct connections *all;
@@ -22,23 +22,6 @@ struct connection {
 	size_t pending;		/* bytes fed since the last request */
 	int fd;
 };
-
-static bool send_answers(struct connection *c)
-{
-	size_t at = 0;
-	ssize_t n;
-
-	while (at < c->answer.length && !c->answer.failed) {
-		n = send(c->fd, c->answer.data + at, c->answer.length - at, MSG_NOSIGNAL);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (size_t)n;
-	}
-	c->answer.length = 0;
-	return !c->answer.failed;
-}
 
 /* Takes requests that have come whole, up to a pipeline; false: that is not the protocol. */
 static bool take_requests(struct connection *c, redisReply **request, size_t *nr)
@@ -69,7 +52,7 @@ static bool serve_requests(struct connection *c)
 			freeReplyObject(request[i]);
 		if (!good && !end)
 			answer_error(&c->answer, "ERR Protocol error: no array of strings");
-		if (!send_answers(c) || !good || end)
+		if (!answer_send(&c->answer) || !good || end)
 			return false;
 	} while (nr == PIPELINE);
 	return true;
@@ -140,6 +123,7 @@ void connection_start(struct connections *all, int fd)
 	if (c) {
 		c->all = all;
 		c->fd = fd;
+		c->answer.fd = fd;
 		c->reader = redisReaderCreate();
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));

@@ -12,12 +12,16 @@
 
 /* --- answer.c: what goes back --------------------------------------------------- */
 
-/* A buffer of answers; @failed: there was no memory for one, the connection has to end. */
+/* A buffer of answers; @failed: one could not be made or sent, the connection has to end. */
 struct answer {
 	char *data;
 	size_t length, room;
 	bool failed;
+	int fd;			/* to which they go, some as soon as there are many bytes */
 };
+
+/* Sends what there is; false: it failed, now or before. */
+bool answer_send(struct answer *a);
 
 void answer_bytes(struct answer *a, const void *bytes, size_t length);
 void answer_status(struct answer *a, const char *text);		/* +TEXT */
