@@ -83,6 +83,7 @@ static int call(struct mover *m, struct message *msg)
 	int rc;
 
 	pmof_req_begin(&sub, m->q);
+	sub.session = m->req->session;
 	/* What it must wait for comes before its first message. */
 	sub.fence = m->req->fence;
 	m->req->fence = false;
@@ -223,6 +224,7 @@ static int move_good(struct mover *m, u64 offset, u64 length)
 
 	iov_iter_truncate(&sub.iter, length);
 	pmof_req_begin(&sub, m->q);
+	sub.session = req->session;
 	sub.persist = pmof_persist_pick(m->q->conn, length);
 	sub.fence = req->fence;
 	req->fence = false;
@@ -283,6 +285,7 @@ static int get_word(struct pmof_req *req, u64 offset, u64 *word)
 
 	iov_iter_kvec(&sub.iter, ITER_DEST, &vec, 1, sizeof(value));
 	pmof_req_begin(&sub, req->q);
+	sub.session = req->session;
 	sub.fence = req->fence;
 	req->fence = false;
 	rc = pmof_bad_move(&sub);
