@@ -14,6 +14,9 @@ u32 pmof_store_make_lease(struct store *st, struct store_req *r)
 	struct store_context *c = r->context;
 	struct store_lease *l;
 
+	/* It would outlive its context, which goes with its last request. */
+	if (c->closed)
+		return PMOF_KV_SC_INVALID;
 	if (st->nr_leases == STORE_LEASES || c->session->nr_leases == STORE_SESSION_LEASES) {
 		/* What nobody will give back is free behind a drain only. */
 		if (!list_empty(&c->session->orphans))
