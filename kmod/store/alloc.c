@@ -14,6 +14,7 @@ void pmof_kv_alloc_init(struct pmof_kv_alloc *a, const struct pmof_kv_super *sb,
 	a->chunk = chunk;
 	a->zalloc = zalloc;
 	a->nr_free = sb->nr_chunks;
+	a->bytes = sb->nr_chunks * sizeof(*chunk);
 }
 
 static u32 nr_words(u32 class)
@@ -46,6 +47,7 @@ static int set_class(struct pmof_kv_alloc *a, u32 i, u32 class)
 	}
 	a->chunk[i].used = used;
 	a->nr_free -= part;
+	a->bytes += nr_words(class) * sizeof(u64);
 	list_chunk(a, i);
 	return 0;
 }
@@ -217,18 +219,6 @@ int pmof_kv_alloc_give(struct pmof_kv_alloc *a, u64 slot)
 	c->hint = min_t(u32, c->hint, nr / 64);
 	list_chunk(a, c - a->chunk);
 	return 0;
-}
-
-/* Of memory. */
-u64 pmof_kv_alloc_bytes(const struct pmof_kv_alloc *a)
-{
-	u64 bytes = a->sb->nr_chunks * sizeof(*a->chunk);
-	u32 i;
-
-	for (i = 0; i < a->sb->nr_chunks; i++)
-		if (a->chunk[i].used)
-			bytes += nr_words(a->chunk[i].class) * sizeof(u64);
-	return bytes;
 }
 
 void pmof_kv_alloc_free(struct pmof_kv_alloc *a, void (*free_used)(const void *used))

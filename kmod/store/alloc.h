@@ -26,6 +26,7 @@ struct pmof_kv_alloc {
 	u32 partial[PMOF_KV_CLASSES + 1];	/* chunks with free slots: from 1; 0: none */
 	u32 nr_free;				/* chunks without a class */
 	u64 used_slots;
+	u64 bytes;				/* of memory, @chunk included */
 };
 
 void pmof_kv_alloc_init(struct pmof_kv_alloc *a, const struct pmof_kv_super *sb,
@@ -36,7 +37,6 @@ int pmof_kv_alloc_take(struct pmof_kv_alloc *a, u32 class, u64 *slot, bool *fres
 u32 pmof_kv_alloc_class(const struct pmof_kv_alloc *a, u64 slot);
 u64 pmof_kv_alloc_room(const struct pmof_kv_alloc *a, u64 slot);
 int pmof_kv_alloc_give(struct pmof_kv_alloc *a, u64 slot);
-u64 pmof_kv_alloc_bytes(const struct pmof_kv_alloc *a);
 void pmof_kv_alloc_free(struct pmof_kv_alloc *a, void (*free_used)(const void *used));
 
 #endif /* PMOF_STORE_ALLOC_H */

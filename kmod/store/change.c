@@ -305,7 +305,10 @@ static u32 finish_commit(struct store *st, struct store_req *r)
 /* Not begun, or not through: it waits with its session's drain, like all other leases. */
 static void cancel_commit(struct store *st, struct store_req *r)
 {
-	if (r->lease)
+	/* The flush behind PF has failed: it is committed, or not, and nobody may say which. */
+	if (r->lease && r->changed)
+		pmof_store_end_lease(st, r->lease);
+	else if (r->lease)
 		r->lease->busy = false;
 	r->lease = NULL;
 }
@@ -324,7 +327,7 @@ static u32 parse_return(struct store *st, struct store_req *r)
 /* As a commit, it is behind the WRITEs on their queue, or there were none. */
 static enum store_step start_return(struct store *st, struct store_req *r, u64 slice)
 {
-	r->status = may_change(st);
+	r->status = st->read_only ? PMOF_KV_SC_READ_ONLY : PMOF_KV_SC_OK;
 	if (!r->status)
 		pmof_store_clear_slot(st, r->slot);
 	return STORE_DONE;

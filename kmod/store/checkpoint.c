@@ -10,12 +10,23 @@
 
 #include "store.h"
 
+#define GENERATIONS	(1ULL << 24)	/* that may be given until the next checkpoint */
 #define CLEAR_AHEAD	4	/* headers with each commit, in the log's second half */
 
 /* The log might not take the next round. */
 bool pmof_store_log_full(const struct store *st)
 {
 	return st->records + STORE_ROUND > st->m.sb.nr_records;
+}
+
+/*
+ * The superblock names a generation above which none has been given: what was prepared and
+ * never committed leaves nothing else on the medium that says so.
+ */
+bool pmof_store_needs_generations(const struct store *st)
+{
+	return st->m.sb.generation < PMOF_KV_GENERATION_MASK &&
+	       st->last_generation + STORE_ROUND > st->m.sb.generation;
 }
 
 /* [K3] Phase 1.  What @r->old names is committed durably [K7]. */
@@ -39,8 +50,11 @@ static void clear_header(struct store *st, const struct pmof_kv_ref *ref)
 {
 	const struct pmof_kv_object_header *h = st->m.base + ref->offset;
 
-	if (pmof_service_bad(st->ns, ref->offset, sizeof(*h)))
+	/* The record is all that says that it is no object any more, when it can be read again. */
+	if (pmof_service_bad(st->ns, ref->offset, sizeof(*h))) {
+		pmof_store_damaged(st, "a bad sector lies in an object that has been superseded");
 		return;
+	}
 	if (le64_to_cpu(READ_ONCE(h->generation)) == ref->generation)
 		pmof_kv_clear_header(&st->m, ref->offset);
 }
@@ -83,10 +97,13 @@ int pmof_store_checkpoint(struct store *st)
 		cond_resched();
 	}
 	rc = pmof_store_finish_fenced(st);
+	if (!rc && st->read_only)
+		return -EIO;
 	if (!rc) {
 		/* [K5] No header of what they have superseded is left: the records may go. */
 		pmof_kv_next_log(&st->m);
-		st->m.sb.generation = st->last_generation;
+		st->m.sb.generation = min_t(u64, st->last_generation + GENERATIONS,
+					    PMOF_KV_GENERATION_MASK);
 		rc = write_supers(st);
 	}
 	if (rc) {

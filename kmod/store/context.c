@@ -76,6 +76,26 @@ static struct store_context *make_context(struct store *st, struct store_session
 	return c;
 }
 
+static void free_context(struct store *st, struct store_context *c);
+
+/*
+ * A client that closes a file while its connection is lost says nothing of it, and its session
+ * goes on.  So one that has nothing in hand makes room, the first that came: if it is still
+ * open, all that it loses is what became of its puts.
+ */
+static bool drop_idle(struct store *st, struct store_session *s)
+{
+	struct store_context *c;
+
+	list_for_each_entry(c, &s->contexts, entry) {
+		if (c->refs || c->low || !list_empty(&c->leases))
+			continue;
+		free_context(st, c);
+		return true;
+	}
+	return false;
+}
+
 /* The context of a call, with a reference; or NULL, and *status says why. */
 struct store_context *pmof_store_get_context(struct store *st, const struct pmof_call *call,
 					     u32 *status)
@@ -85,6 +105,8 @@ struct store_context *pmof_store_get_context(struct store *st, const struct pmof
 
 	if (c) {
 		c->refs++;
+		/* Behind those that have been silent for longer. */
+		list_move_tail(&c->entry, &c->session->contexts);
 		return c;
 	}
 	*status = PMOF_KV_SC_OK;
@@ -96,7 +118,8 @@ struct store_context *pmof_store_get_context(struct store *st, const struct pmof
 	if (!s)
 		return NULL;
 	*status = PMOF_KV_SC_LIMIT;
-	if (st->nr_contexts >= STORE_CONTEXTS || s->nr_contexts >= STORE_SESSION_CONTEXTS)
+	if ((st->nr_contexts >= STORE_CONTEXTS || s->nr_contexts >= STORE_SESSION_CONTEXTS) &&
+	    !drop_idle(st, s))
 		return NULL;
 	*status = PMOF_KV_SC_NO_MEMORY;
 	c = make_context(st, s, call);

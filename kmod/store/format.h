@@ -41,7 +41,7 @@ struct pmof_kv_wire_super {
 	__le64 first;		/* sequence number of the record at place 0 */
 	__le32 nr_chunks;
 	__le32 reserved32;
-	__le64 generation;	/* the last one that had been given when this was written */
+	__le64 generation;	/* none above it has been given */
 	__le32 reserved[105];
 	__le32 crc;		/* of all before it */
 };

@@ -2,11 +2,15 @@
 /* From a key to its object: the index with what it needs of the kernel. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "store.h"
 
+#define GROW_AGAIN	(10 * HZ)	/* after there was no memory */
 #define MOVE_PLACES	256	/* of a table that grows, in each round and for each insertion */
 #define SMALL_BITS	16
 
@@ -56,9 +60,11 @@ int pmof_store_find(const struct store *st, u64 hash, const u8 *key, u32 length,
 
 /* --- growth ----------------------------------------------------------------------- */
 
+/* May be more than the kvmalloc family gives: 2 GiB. */
 static struct pmof_kv_entry *alloc_table(u32 bits)
 {
-	return kvcalloc(pmof_kv_table_places(bits), sizeof(struct pmof_kv_entry), GFP_KERNEL);
+	return __vmalloc(array_size(pmof_kv_table_places(bits), sizeof(struct pmof_kv_entry)),
+			 GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 }
 
 /* Gigabytes take their time to be zeroed: nobody's request waits for it. */
@@ -67,9 +73,11 @@ void pmof_store_grow_work(struct work_struct *work)
 	struct store *st = container_of(work, struct store, grow_work);
 	struct pmof_kv_entry *table = alloc_table(st->grow_bits);
 
-	if (!table)
+	if (!table) {
 		pr_warn_ratelimited("namespace %s: no memory for an index of 2^%u keys\n", st->name,
 				    st->grow_bits);
+		WRITE_ONCE(st->grow_after, jiffies + GROW_AGAIN);
+	}
 	/* Pairs with the worker's acquire. */
 	smp_store_release(&st->grown, table);
 }
@@ -78,6 +86,9 @@ static void ask_for_table(struct store *st)
 {
 	if (st->index.now.bits < SMALL_BITS || st->index.now.bits >= PMOF_KV_INDEX_MAX_BITS ||
 	    work_busy(&st->grow_work))
+		return;
+	/* It has come since the caller looked.  Or there was no memory, a moment ago. */
+	if (smp_load_acquire(&st->grown) || time_before(jiffies, READ_ONCE(st->grow_after)))
 		return;
 	st->grow_bits = st->index.now.bits + 1;
 	queue_work(system_unbound_wq, &st->grow_work);
@@ -118,7 +129,7 @@ int pmof_store_index_grow_now(struct store *st)
 		return 0;
 	table = alloc_table(st->index.now.bits + 1);
 	if (!table)
-		return -ENOMEM;
+		return pmof_store_index_room(st) ? 0 : -ENOMEM;
 	pmof_kv_index_grow(&st->index, table);
 	old = pmof_kv_index_move(&st->index, U64_MAX);
 	kvfree(old);

@@ -144,6 +144,7 @@ static bool readable(void *context, u64 offset, u64 length)
 {
 	const struct recovery *rec = context;
 
+	cond_resched();
 	return !pmof_service_bad(rec->st->ns, offset, length);
 }
 
@@ -160,6 +161,7 @@ static void record(void *context, const struct pmof_kv_record *r, bool counts)
 {
 	struct recovery *rec = context;
 
+	cond_resched();
 	pmof_store_past_add(rec->st, r, counts);
 }
 
@@ -300,6 +302,7 @@ static void init_store(struct store *st, struct pmof_ns *ns)
 	st->name = pmof_service_name(ns);
 	st->m.base = pmof_service_base(ns);
 	st->epoch = 1;
+	st->grow_after = jiffies;
 	hash_init(st->sessions);
 	hash_init(st->contexts);
 	xa_init_flags(&st->leases, XA_FLAGS_ALLOC1);

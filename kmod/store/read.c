@@ -233,7 +233,7 @@ static u64 stat_value(const struct store *st, enum pmof_kv_stat stat)
 	case PMOF_KV_STAT_EPOCH:
 		return st->epoch;
 	case PMOF_KV_STAT_DRAM:
-		return pmof_store_index_bytes(st) + pmof_kv_alloc_bytes(&st->alloc) +
+		return pmof_store_index_bytes(st) + st->alloc.bytes +
 		       st->m.sb.nr_records * sizeof(*st->superseded);
 	case PMOF_KV_STAT_RECOVERY_NS:
 		return st->recovery_ns;

@@ -15,7 +15,7 @@
 #include "store.h"
 
 #define RECLAIM_ROUND	256	/* slots freed in one round */
-#define WAIT_MOST	(30 * HZ)	/* of a request, for space that sessions hold up */
+#define WAIT_MOST	(20 * HZ)	/* of a request, for space; its client gives up at 30 s */
 
 static unsigned int reclaim_ms = 1000;
 module_param(reclaim_ms, uint, 0644);
@@ -40,7 +40,16 @@ static int assign(struct store *st, u64 slot, u32 class)
 	return rc;
 }
 
-/* One whose lines the CPU may touch.  Who has a bad one never gets free. */
+/* A client's HCA reaches no page that has a bad sector, and what it may not put is not put. */
+static bool is_bad(const struct store *st, u64 slot, u32 class)
+{
+	u64 start = round_down(slot, PAGE_SIZE);
+
+	return pmof_service_bad(st->ns, start,
+				round_up(slot + pmof_kv_class_size(class), PAGE_SIZE) - start);
+}
+
+/* One that can be reached.  Who has a bad page never gets free. */
 static int take_slot(struct store *st, u32 class, u64 *slot)
 {
 	bool fresh;
@@ -50,7 +59,7 @@ static int take_slot(struct store *st, u32 class, u64 *slot)
 		rc = pmof_kv_alloc_take(&st->alloc, class, slot, &fresh);
 		if (!rc && fresh)
 			rc = assign(st, *slot, class);
-		if (rc || !pmof_service_bad(st->ns, *slot, pmof_kv_class_size(class)))
+		if (rc || !is_bad(st, *slot, class))
 			return rc;
 	}
 }

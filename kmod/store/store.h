@@ -165,6 +165,7 @@ struct store {
 	struct work_struct grow_work;
 	struct pmof_kv_entry *grown;	/* an array for the index: grow_work's to the worker */
 	u32 grow_bits;
+	unsigned long grow_after;	/* jiffies: there was no memory for it */
 	u64 last_generation;
 
 	/* The log. */
@@ -203,6 +204,7 @@ struct store {
 	u32 nr_taken;
 	struct store_slots clearing;	/* headers cleared in this round: free behind the fence */
 	bool dirty;			/* something waits for a fence */
+	int fence_failed;		/* one within this phase */
 	u64 lines;			/* had been written back when this fence's began */
 	bool no_memory;			/* for what a commit must not fail for */
 
@@ -315,6 +317,7 @@ void pmof_store_grow_work(struct work_struct *work);
 
 /* checkpoint.c */
 bool pmof_store_log_full(const struct store *st);
+bool pmof_store_needs_generations(const struct store *st);
 void pmof_store_append(struct store *st, struct store_req *r);
 void pmof_store_clear_some(struct store *st);
 int pmof_store_checkpoint(struct store *st);

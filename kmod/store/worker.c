@@ -51,11 +51,16 @@ int pmof_store_finish_fenced(struct store *st)
 	return pmof_service_flush(st->ns, st->stat[PMOF_KV_STAT_LINES] - st->lines);
 }
 
-/* Within a phase: an order that the phase's own fence does not give. */
+/*
+ * Within a phase: an order that the phase's own fence does not give.  If it fails, so does the
+ * phase: others' stores were under it, and an error is told once.
+ */
 int pmof_store_fence_now(struct store *st)
 {
 	int rc = pmof_store_finish_fenced(st);
 
+	if (rc)
+		st->fence_failed = rc;
 	pmof_store_start_fenced(st);
 	return rc;
 }
@@ -153,7 +158,7 @@ static void drop(struct store *st, struct store_req *r)
 	if (r->op && r->op->cancel)
 		r->op->cancel(st, r);
 	if (r->context) {
-		if (r->op->start)
+		if (r->op->start && !r->known)
 			pmof_store_remember(r->context, r->number, PMOF_KV_SC_NO_LEASE, 0);
 		pmof_store_put_context(st, r->context);
 	}
@@ -200,6 +205,7 @@ static void start_all(struct store *st, struct round *round)
 			  MIN_SLICE);
 	struct store_req *r, *next;
 
+	st->fence_failed = 0;
 	pmof_store_start_fenced(st);
 	if (!st->read_only) {
 		pmof_store_clear_dropped(st);
@@ -215,6 +221,8 @@ static void start_all(struct store *st, struct round *round)
 		cond_resched();
 	}
 	round->rc = pmof_store_finish_fenced(st);
+	if (!round->rc)
+		round->rc = st->fence_failed;
 	if (!round->rc)
 		pmof_store_give_cleared(st);
 }
@@ -271,6 +279,15 @@ static void finish_all(struct store *st, struct round *round)
 	}
 }
 
+/* Where every round stores.  The list of bad sectors may have grown since the opening. */
+static void check_medium(struct store *st)
+{
+	const struct pmof_kv_super *sb = &st->m.sb;
+
+	if (pmof_service_bad(st->ns, 0, sb->log + sb->nr_records * PMOF_KV_RECORD_SIZE))
+		pmof_store_damaged(st, "a bad sector lies in its superblock, chunk table or log");
+}
+
 /* What a commit must not fail for is there before it begins. */
 static void get_ready(struct store *st)
 {
@@ -278,7 +295,9 @@ static void get_ready(struct store *st)
 	pmof_store_index_step(st);
 	st->no_memory = pmof_store_slots_reserve(&st->retired, STORE_ROUND);
 	st->nr_taken = 0;
-	if (!st->read_only && pmof_store_log_full(st))
+	if (!st->read_only)
+		check_medium(st);
+	if (!st->read_only && (pmof_store_log_full(st) || pmof_store_needs_generations(st)))
 		pmof_store_checkpoint(st);
 }
 
