@@ -10,7 +10,7 @@
 
 #include "store.h"
 
-#define GENERATIONS	(1ULL << 24)	/* that may be given until the next checkpoint */
+#define GENERATIONS	BIT_ULL(24)	/* that may be given until the next checkpoint */
 #define CLEAR_AHEAD	4	/* headers with each commit, in the log's second half */
 
 /* The log might not take the next round. */
