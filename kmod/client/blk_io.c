@@ -296,9 +296,14 @@ static void blk_map_queues(struct blk_mq_tag_set *set)
 		set->map[HCTX_TYPE_POLL].nr_queues = conn->nr_queues - conn->nr_shared;
 		set->map[HCTX_TYPE_POLL].queue_offset = conn->nr_shared;
 	}
-	for (i = 0; i < set->nr_maps; i++)
-		if (set->map[i].nr_queues)
-			blk_mq_map_queues(&set->map[i]);
+	for (i = 0; i < set->nr_maps; i++) {
+		struct blk_mq_queue_map *map = &set->map[i];
+
+		/* More than CPUs are the character device's; blk-mq has no use for them, and warns. */
+		map->nr_queues = min(map->nr_queues, num_possible_cpus());
+		if (map->nr_queues)
+			blk_mq_map_queues(map);
+	}
 }
 
 const struct blk_mq_ops pmof_blk_ops = {
