@@ -7,7 +7,7 @@
 #include "client.h"
 
 /* The sizes of the first version: what a caller must bring at least. */
-#define INFO_V1		offsetofend(struct pmof_info, name)
+#define INFO_V1		offsetofend(struct pmof_info, session)
 #define RW_V1		offsetofend(struct pmof_rw, generation)
 #define OBJECT_V1	offsetofend(struct pmof_object, generation)
 #define PERSIST_V1	offsetofend(struct pmof_persist, length)
