@@ -140,7 +140,7 @@ TEST_F(rights, limits)
 	k_close(&b);
 	k_close(&a);
 	/* Room for one queue of this depth. */
-	ASSERT_EQ(0, order("unused bob") || limit("segments", 0) || limit("memory", 300 << 10));
+	ASSERT_EQ(0, order("unused bob") || limit("segments", 0) || limit("memory", 500 << 10));
 	ASSERT_EQ(0, k_open(&a, "bob", BOB, 0));
 	EXPECT_EQ(PMOF_SC_BUSY, k_queue(&a, &q, 2));
 	wc_close(&q);
