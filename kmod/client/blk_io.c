@@ -299,7 +299,7 @@ static void blk_map_queues(struct blk_mq_tag_set *set)
 	for (i = 0; i < set->nr_maps; i++) {
 		struct blk_mq_queue_map *map = &set->map[i];
 
-		/* More than CPUs are the character device's; blk-mq has no use for them, and warns. */
+		/* More than there are CPUs: blk-mq has no use for them, and warns. */
 		map->nr_queues = min(map->nr_queues, num_possible_cpus());
 		if (map->nr_queues)
 			blk_mq_map_queues(map);
