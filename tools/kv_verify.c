@@ -42,7 +42,7 @@ static u64 hash_key(const u8 *key, u32 length)
 
 static const u8 *key_of(const struct check *c, u64 slot)
 {
-	return c->base + slot + sizeof(struct pmof_kv_wire_header);
+	return c->base + slot + sizeof(struct pmof_kv_object_header);
 }
 
 static u64 read_trailer(const struct check *c, u64 slot, const struct pmof_kv_object *o)
@@ -137,8 +137,8 @@ static int compare_keys(const void *a, const void *b)
 		return x->hash < y->hash ? -1 : 1;
 	if (x->key_length != y->key_length)
 		return x->key_length < y->key_length ? -1 : 1;
-	return memcmp(sort_base + x->slot + sizeof(struct pmof_kv_wire_header),
-		      sort_base + y->slot + sizeof(struct pmof_kv_wire_header), x->key_length);
+	return memcmp(sort_base + x->slot + sizeof(struct pmof_kv_object_header),
+		      sort_base + y->slot + sizeof(struct pmof_kv_object_header), x->key_length);
 }
 
 static int compare_generations(const void *a, const void *b)

@@ -216,20 +216,20 @@ bool pmof_kv_slot_ok(const void *base, const struct pmof_kv_super *sb, u64 offse
 
 bool pmof_kv_object_ok(const struct pmof_kv_object *o)
 {
-	return o->key_length && o->key_length <= PMOF_KV_MAX_KEY &&
+	return o->key_length && o->key_length <= PMOF_KV_KEY_MAX &&
 	       pmof_generation_ok(o->generation) &&
 	       pmof_kv_object_length(o) <= PMOF_KV_MAX_OBJECT;
 }
 
-static u32 header_crc(const struct pmof_kv_wire_header *w, const struct pmof_kv_super *sb,
+static u32 header_crc(const struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
 		      const void *key, u32 key_length)
 {
-	return crc32c(crc32c(sb->seed, w, offsetof(struct pmof_kv_wire_header, crc)), key,
+	return crc32c(crc32c(sb->seed, w, offsetof(struct pmof_kv_object_header, crc)), key,
 		      key_length);
 }
 
 /* With the key.  @o must be ok. */
-void pmof_kv_put_header(struct pmof_kv_wire_header *w, const struct pmof_kv_super *sb,
+void pmof_kv_put_header(struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
 			const struct pmof_kv_object *o, const void *key)
 {
 	w->magic = cpu_to_le32(PMOF_KV_OBJECT_MAGIC);
@@ -238,14 +238,14 @@ void pmof_kv_put_header(struct pmof_kv_wire_header *w, const struct pmof_kv_supe
 	w->generation = cpu_to_le64(o->generation);
 	w->value_length = cpu_to_le32(o->value_length);
 	w->crc = cpu_to_le32(header_crc(w, sb, key, o->key_length));
-	memcpy(w->key, key, o->key_length);
+	memcpy(w->data, key, o->key_length);
 }
 
 /* Of a slot of @room bytes.  False if it is not a valid header of an object that fits. */
-bool pmof_kv_get_header(const struct pmof_kv_wire_header *w, const struct pmof_kv_super *sb,
+bool pmof_kv_get_header(const struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
 			u64 room, struct pmof_kv_object *out)
 {
-	struct pmof_kv_wire_header h;
+	struct pmof_kv_object_header h;
 
 	if (room < sizeof(h))
 		return false;
@@ -257,7 +257,7 @@ bool pmof_kv_get_header(const struct pmof_kv_wire_header *w, const struct pmof_k
 	out->value_length = le32_to_cpu(h.value_length);
 	out->generation = le64_to_cpu(h.generation);
 	return pmof_kv_object_ok(out) && pmof_kv_object_length(out) <= room &&
-	       le32_to_cpu(h.crc) == header_crc(&h, sb, w->key, out->key_length);
+	       le32_to_cpu(h.crc) == header_crc(&h, sb, w->data, out->key_length);
 }
 
 /* Recovery's question: is there a committed object in the slot?  It trusts PF. */

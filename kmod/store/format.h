@@ -13,6 +13,7 @@
 #define PMOF_STORE_FORMAT_H
 
 #include "../common/object.h"
+#include "../../uapi/pmof_kv.h"
 
 #define PMOF_KV_MAGIC		0x65726f7453666d50ULL	/* "PmfStore" */
 #define PMOF_KV_VERSION		1
@@ -25,7 +26,6 @@
 #define PMOF_KV_CHUNK_SIZE	0x400000ULL	/* BIT(PMOF_KV_CHUNK_SHIFT) */
 #define PMOF_KV_MAX_SPAN	16U		/* chunks of the largest object */
 #define PMOF_KV_MAX_OBJECT	(PMOF_KV_MAX_SPAN * PMOF_KV_CHUNK_SIZE)
-#define PMOF_KV_MAX_KEY		1024U
 #define PMOF_KV_SLOT_ALIGN	64ULL
 
 /* --- superblock ---------------------------------------------------------------- */
@@ -111,19 +111,12 @@ bool pmof_kv_slot_ok(const void *base, const struct pmof_kv_super *sb, u64 offse
 
 /* --- objects ------------------------------------------------------------------------ */
 
-struct pmof_kv_wire_header {
-	__le32 magic;
-	__le16 key_length;
-	__le16 reserved;
-	__le64 generation;	/* 0: there is no object */
-	__le32 value_length;
-	__le32 crc;		/* of the header with this field 0, then of the key */
-	__u8 key[];
-};
-
-static_assert(sizeof(struct pmof_kv_wire_header) == 24, "medium layout");
-
-#define PMOF_KV_OBJECT_MAGIC	0x4f564b50U	/* "PKVO" */
+/*
+ * Its header is struct pmof_kv_object_header, which clients READ, too.  Generation 0: there
+ * is no object.  The crc is of the header with that field 0, then of the key.
+ */
+static_assert(sizeof(struct pmof_kv_object_header) == 24, "medium layout");
+static_assert(PMOF_KV_MAX_OBJECT == PMOF_KV_OBJECT_MAX, "what clients are told");
 
 struct pmof_kv_object {
 	u64 generation;
@@ -133,7 +126,7 @@ struct pmof_kv_object {
 
 static inline u64 pmof_kv_value_offset(const struct pmof_kv_object *o)
 {
-	return sizeof(struct pmof_kv_wire_header) + o->key_length;
+	return sizeof(struct pmof_kv_object_header) + o->key_length;
 }
 
 /* With its trailer. */
@@ -145,9 +138,9 @@ static inline u64 pmof_kv_object_length(const struct pmof_kv_object *o)
 }
 
 bool pmof_kv_object_ok(const struct pmof_kv_object *o);
-void pmof_kv_put_header(struct pmof_kv_wire_header *w, const struct pmof_kv_super *sb,
+void pmof_kv_put_header(struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
 			const struct pmof_kv_object *o, const void *key);
-bool pmof_kv_get_header(const struct pmof_kv_wire_header *w, const struct pmof_kv_super *sb,
+bool pmof_kv_get_header(const struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
 			u64 room, struct pmof_kv_object *out);
 bool pmof_kv_there(const void *base, const struct pmof_kv_super *sb, u64 offset, u64 room,
 		   struct pmof_kv_object *out);

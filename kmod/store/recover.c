@@ -78,8 +78,8 @@ static bool readable(const struct scan *s, u64 offset, u64 length)
 /* Of a slot: where a header with its key may be; and then where its trailer is. */
 static bool header_readable(const struct scan *s, u64 slot, u64 room)
 {
-	return readable(s, slot, min_t(u64, room, sizeof(struct pmof_kv_wire_header) +
-						  PMOF_KV_MAX_KEY));
+	return readable(s, slot, min_t(u64, room, sizeof(struct pmof_kv_object_header) +
+						  PMOF_KV_KEY_MAX));
 }
 
 static bool trailer_readable(const struct scan *s, u64 slot, const struct pmof_kv_object *o)

@@ -62,7 +62,7 @@ void pmof_kv_set_vf(struct pmof_kv_medium *m, u64 slot, const struct pmof_kv_obj
  */
 void pmof_kv_clear_header(struct pmof_kv_medium *m, u64 slot)
 {
-	store_durably(m, slot + offsetof(struct pmof_kv_wire_header, generation), 0);
+	store_durably(m, slot + offsetof(struct pmof_kv_object_header, generation), 0);
 }
 
 /* [K5] Behind the fence of the cleared headers: voids all records. */

@@ -43,7 +43,7 @@ static void blame(struct judge *j, uint32_t key, uint64_t offset, const char *wh
 static int see_live(void *context, u64 slot, const struct pmof_kv_object *o)
 {
 	struct judge *j = context;
-	const uint8_t *bytes = j->base + slot + sizeof(struct pmof_kv_wire_header);
+	const uint8_t *bytes = j->base + slot + sizeof(struct pmof_kv_object_header);
 	uint64_t seed = j->r->log->seed;
 	uint32_t key = kv_key_number(seed, bytes, o->key_length);
 	const struct slot_state *st;

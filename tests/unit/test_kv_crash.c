@@ -386,13 +386,13 @@ static bool serve_round(struct store *s)
 
 static int found_live(void *context, u64 slot, const struct pmof_kv_object *o)
 {
-	const struct pmof_kv_wire_header *w;
+	const struct pmof_kv_object_header *w;
 	struct store *s = context;
 	u8 want[512];
 	unsigned int k;
 
 	w = seen(s, slot);
-	k = w->key[KEY_LENGTH - 1] - '0';
+	k = w->data[KEY_LENGTH - 1] - '0';
 	if (k >= KEYS || s->found[k] || o->value_length != value_length(o->generation)) {
 		s->faults++;
 		return 0;
@@ -400,7 +400,7 @@ static int found_live(void *context, u64 slot, const struct pmof_kv_object *o)
 	s->found[k] = o->generation;
 	s->found_slot[k] = slot;
 	make_value(s, want, o->generation, o->value_length);
-	if (memcmp(want, w->key + KEY_LENGTH, o->value_length))
+	if (memcmp(want, w->data + KEY_LENGTH, o->value_length))
 		s->faults++;
 	return 0;
 }

@@ -236,7 +236,7 @@ TEST(headers)
 	struct pmof_kv_object o = { .generation = 77, .key_length = 5, .value_length = 30 }, out;
 	struct pmof_kv_super sb = make_super();
 	u64 length = pmof_kv_object_length(&o), i;
-	struct pmof_kv_wire_header *w;
+	struct pmof_kv_object_header *w;
 	u64 *trailer;
 	u8 *slot;
 
@@ -275,7 +275,7 @@ TEST(headers_forged)
 
 	for (i = 0; i < 2000; i++) {
 		u64 room = 24 + rnd(&state) % 200;
-		struct pmof_kv_wire_header *w;
+		struct pmof_kv_object_header *w;
 		u8 big[4096];
 
 		memset(big, 0, sizeof(big));
