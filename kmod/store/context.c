@@ -76,7 +76,16 @@ static struct store_context *make_context(struct store *st, struct store_session
 	return c;
 }
 
-static void free_context(struct store *st, struct store_context *c);
+static void free_context(struct store *st, struct store_context *c)
+{
+	hash_del(&c->node);
+	list_del(&c->entry);
+	list_del(&c->holding);
+	c->session->nr_contexts--;
+	st->nr_contexts--;
+	kvfree(c->outcomes);
+	kfree(c);
+}
 
 /*
  * A client that closes a file while its connection is lost says nothing of it, and its session
@@ -126,17 +135,6 @@ struct store_context *pmof_store_get_context(struct store *st, const struct pmof
 	if (c)
 		c->refs++;
 	return c;
-}
-
-static void free_context(struct store *st, struct store_context *c)
-{
-	hash_del(&c->node);
-	list_del(&c->entry);
-	list_del(&c->holding);
-	c->session->nr_contexts--;
-	st->nr_contexts--;
-	kvfree(c->outcomes);
-	kfree(c);
 }
 
 void pmof_store_put_context(struct store *st, struct store_context *c)
