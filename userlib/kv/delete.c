@@ -17,25 +17,15 @@ static int fill(struct kv_task *t, struct kv_buffers *b)
 
 static void done(struct kv_task *t, struct kv_buffers *b)
 {
-	int ret = t->call.result;
+	int ret;
 
-	if (ret == -ESTALE) {
-		kv_again(t, ret);
+	if (!kv_change_answered(t, b))
 		return;
-	}
-	if (ret == -EIO) {
-		kv_ask_outcome(t);
-		return;
-	}
-	if (!ret)
-		ret = kv_reply(t, b, sizeof(struct pmof_kv_reply));
-	if (!ret) {
-		ret = kv_status(t, b);
-		t->version = kv_version(b);
-		/* What is not there has no version at all. */
-		if (ret == -ESTALE && !t->version)
-			ret = -ENOENT;
-	}
+	ret = kv_status(t, b);
+	t->version = kv_version(b);
+	/* What is not there has no version at all. */
+	if (ret == -ESTALE && !t->version)
+		ret = -ENOENT;
 	if (!ret)
 		kv_count(t->kv, PMOFKV_COUNT_DELETES);
 	kv_end(t, ret);

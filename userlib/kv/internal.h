@@ -172,6 +172,7 @@ int kv_get_init(struct kv_task *t, struct pmofkv *kv, const void *key, size_t ke
 
 /* outcome.c */
 void kv_ask_outcome(struct kv_task *t);
+bool kv_change_answered(struct kv_task *t, const struct kv_buffers *b);
 uint64_t kv_next_number(struct pmofkv *kv);
 
 /* object.c */

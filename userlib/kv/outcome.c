@@ -21,6 +21,25 @@ void kv_ask_outcome(struct kv_task *t)
 	t->stage = &outcome;
 }
 
+/*
+ * Of a message that changes something by itself: true if there is an answer, for the caller to
+ * look at.  Else the task begins again, or asks what became of it, or has ended.
+ */
+bool kv_change_answered(struct kv_task *t, const struct kv_buffers *b)
+{
+	int ret = t->call.result;
+
+	if (!ret)
+		ret = kv_reply(t, b, sizeof(struct pmof_kv_reply));
+	if (ret == -ESTALE)
+		kv_again(t, ret);
+	else if (ret == -EIO)
+		kv_ask_outcome(t);
+	else if (ret)
+		kv_end(t, ret);
+	return !ret;
+}
+
 static void unknown(struct kv_task *t)
 {
 	kv_count(t->kv, PMOFKV_COUNT_OUTCOMES_UNKNOWN);

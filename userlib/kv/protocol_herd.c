@@ -30,21 +30,7 @@ static int fill(struct kv_task *t, struct kv_buffers *b)
 
 static void done(struct kv_task *t, struct kv_buffers *b)
 {
-	int ret = t->call.result;
-
-	if (ret == -ESTALE) {
-		kv_again(t, ret);
-		return;
-	}
-	if (ret == -EIO) {
-		kv_ask_outcome(t);
-		return;
-	}
-	if (!ret)
-		ret = kv_reply(t, b, sizeof(struct pmof_kv_reply));
-	if (ret)
-		kv_end(t, ret);
-	else
+	if (kv_change_answered(t, b))
 		kv_put_done(t, b, kv_status(t, b));
 }
 
