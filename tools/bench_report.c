@@ -6,20 +6,6 @@
 #include "output.h"
 #include "tool.h"
 
-static void put_latency(struct json_object *o, const struct hist *h)
-{
-	struct json_object *l = new_object();
-
-	put_u64(l, "min", h->min);
-	put_u64(l, "median", hist_percentile(h, 500));
-	put_u64(l, "p90", hist_percentile(h, 900));
-	put_u64(l, "p99", hist_percentile(h, 990));
-	put_u64(l, "p999", hist_percentile(h, 999));
-	put_u64(l, "max", h->max);
-	put_u64(l, "mean", hist_mean(h));
-	put_object(o, "latency_ns", l);
-}
-
 struct json_object *bench_result_object(const struct bench_case *c, const struct bench_result *r)
 {
 	double seconds = (double)r->elapsed_ns / 1e9;

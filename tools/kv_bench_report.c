@@ -10,20 +10,6 @@
 /* Of enum pmof_kv_stat: what counts up, and so is told for each operation. */
 #define FIRST_SUM	PMOF_KV_STAT_ROUNDS
 
-static void put_latency(struct json_object *o, const struct hist *h)
-{
-	struct json_object *l = new_object();
-
-	put_u64(l, "min", h->min);
-	put_u64(l, "median", hist_percentile(h, 500));
-	put_u64(l, "p90", hist_percentile(h, 900));
-	put_u64(l, "p99", hist_percentile(h, 990));
-	put_u64(l, "p999", hist_percentile(h, 999));
-	put_u64(l, "max", h->max);
-	put_u64(l, "mean", hist_mean(h));
-	put_object(o, "latency_ns", l);
-}
-
 static struct json_object *op_object(const struct kv_bench_result *r, enum kv_op kind)
 {
 	const struct kv_bench_op *op = &r->op[kind];

@@ -326,28 +326,7 @@ int cmd_kv_scan(int argc, char **argv)
 
 /* --- stat ------------------------------------------------------------------------------- */
 
-struct kv_stat {
-	const char *device;
-	bool json;
-};
-
-static error_t parse_stat(int key, char *arg, struct argp_state *state)
-{
-	struct kv_stat *s = state->input;
-
-	switch (key) {
-	case OPT_JSON:
-		s->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		s->device = arg;
-		return one_arg(key, state);
-	default:
-		return one_arg(key, state);
-	}
-}
-
-static void print_stat(const struct kv_stat *s, const uint64_t *value)
+static void print_stat(const struct device_json *s, const uint64_t *value)
 {
 	struct json_object *o = new_object();
 	unsigned int i;
@@ -365,12 +344,12 @@ static void print_stat(const struct kv_stat *s, const uint64_t *value)
 int cmd_kv_stat(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = json_options, .parser = parse_stat, .args_doc = "DEV",
+		.options = json_options, .parser = parse_device_json, .args_doc = "DEV",
 		.doc = "Prints what the server says of the store: keys, space, and what it has "
 		       "done since it was opened.",
 	};
 	uint64_t value[PMOF_KV_STAT_MAX] = { 0 };
-	struct kv_stat s = { 0 };
+	struct device_json s = { 0 };
 	struct pmofkv *kv;
 	int ret;
 

@@ -119,3 +119,18 @@ error_t parse_json_only(int key, char *arg, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	}
 }
+
+error_t parse_device_json(int key, char *arg, struct argp_state *state)
+{
+	struct device_json *d = state->input;
+
+	switch (key) {
+	case OPT_JSON:
+		d->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		d->device = arg;
+		break;
+	}
+	return one_arg(key, state);
+}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_stats.h"
 #include "output.h"
 #include "tool.h"
 
@@ -160,6 +161,20 @@ void note_emulated(struct json_object *o, const char *what)
 {
 	if (is_true(o, "emulated", false))
 		complain("note: %s has an EMULATED medium: its times are no real device's", what);
+}
+
+void put_latency(struct json_object *o, const struct hist *h)
+{
+	struct json_object *l = new_object();
+
+	put_u64(l, "min", h->min);
+	put_u64(l, "median", hist_percentile(h, 500));
+	put_u64(l, "p90", hist_percentile(h, 900));
+	put_u64(l, "p99", hist_percentile(h, 990));
+	put_u64(l, "p999", hist_percentile(h, 999));
+	put_u64(l, "max", h->max);
+	put_u64(l, "mean", hist_mean(h));
+	put_object(o, "latency_ns", l);
 }
 
 /* --- cells ----------------------------------------------------------------- */

@@ -45,6 +45,10 @@ void put_device_names(struct json_object *o, int instance);
  */
 void put_promises(struct json_object *o);
 
+/* "latency_ns": the percentiles of a histogram. */
+struct hist;
+void put_latency(struct json_object *o, const struct hist *h);
+
 /* Says of an object with "emulated" that its times are no real medium's.  @what: its name. */
 void note_emulated(struct json_object *o, const char *what);
 

@@ -175,26 +175,6 @@ int cmd_list(int argc, char **argv)
 
 /* --- info ------------------------------------------------------------------ */
 
-struct show {
-	const char *device;
-	bool json;
-};
-
-static error_t parse_show(int key, char *arg, struct argp_state *state)
-{
-	struct show *s = state->input;
-
-	switch (key) {
-	case OPT_JSON:
-		s->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		s->device = arg;
-		break;
-	}
-	return one_arg(key, state);
-}
-
 static const struct column info_fields[] = {
 	{ "device", "device", COL_TEXT },
 	{ "path", "path", COL_TEXT },
@@ -282,11 +262,11 @@ int cmd_info(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = json_options,
-		.parser = parse_show,
+		.parser = parse_device_json,
 		.args_doc = "DEV",
 		.doc = "Shows all about a device: what it is, and what it promises.",
 	};
-	struct show s = { .json = false };
+	struct device_json s = { .json = false };
 	struct json_object *o = NULL;
 	int instance, ret;
 

@@ -122,6 +122,14 @@ error_t one_arg(int key, struct argp_state *state);
 extern const struct argp_option json_options[];
 error_t parse_json_only(int key, char *arg, struct argp_state *state);
 
+/* The same of one argument, DEV. */
+struct device_json {
+	const char *device;
+	bool json;
+};
+
+error_t parse_device_json(int key, char *arg, struct argp_state *state);
+
 /* --- retry.c --------------------------------------------------------------- */
 
 #define WAIT_FOREVER	UINT64_MAX
