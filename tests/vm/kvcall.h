@@ -46,12 +46,16 @@ static inline int kv_status(int fd, uint32_t call, const void *request, size_t l
 	return rc < (int)sizeof(out->reply) ? -EPROTO : (int)out->reply.status;
 }
 
-struct kv_put_message {
+/* A message of the largest kind here: what follows its head is the head's own last member. */
+union kv_message {
 	struct pmof_kv_put put;
-	uint8_t data[4000];
+	struct pmof_kv_get get;
+	struct pmof_kv_delete del;
+	struct pmof_kv_prepare prepare;
+	uint8_t bytes[sizeof(struct pmof_kv_put) + 4000];
 };
 
-static inline size_t kv_fill_put(struct kv_put_message *m, const char *key, const void *value,
+static inline size_t kv_fill_put(union kv_message *m, const char *key, const void *value,
 				 size_t length, uint64_t expected, uint64_t number)
 {
 	size_t key_length = strlen(key);
@@ -61,15 +65,15 @@ static inline size_t kv_fill_put(struct kv_put_message *m, const char *key, cons
 	m->put.expected = expected;
 	m->put.value_length = length;
 	m->put.key_length = key_length;
-	memcpy(m->data, key, key_length);
-	memcpy(m->data + key_length, value, length);
+	memcpy(m->put.data, key, key_length);
+	memcpy(m->put.data + key_length, value, length);
 	return sizeof(m->put) + key_length + length;
 }
 
 static inline int kv_put_numbered(int fd, const char *key, const void *value, size_t length,
 				  uint64_t expected, uint64_t number, uint64_t *version)
 {
-	struct kv_put_message m;
+	union kv_message m;
 	union kv_reply r;
 	int rc = kv_status(fd, PMOF_KV_PUT_INLINE, &m,
 			   kv_fill_put(&m, key, value, length, expected, number), &r);
@@ -85,35 +89,27 @@ static inline int kv_put(int fd, const char *key, const char *value, uint64_t ex
 	return kv_put_numbered(fd, key, value, strlen(value), expected, 0, version);
 }
 
-struct kv_get_message {
-	struct pmof_kv_get get;
-	uint8_t key[1100];
-};
-
 static inline int kv_get(int fd, const char *key, uint32_t max_inline, uint64_t epoch,
 			 union kv_reply *r)
 {
-	struct kv_get_message m = { 0 };
+	union kv_message m = { 0 };
 
 	m.get.req.epoch = epoch;
 	m.get.max_inline = max_inline;
 	m.get.key_length = strlen(key);
-	memcpy(m.key, key, strlen(key));
+	memcpy(m.get.key, key, strlen(key));
 	return kv_status(fd, PMOF_KV_GET, &m, sizeof(m.get) + strlen(key), r);
 }
 
 static inline int kv_delete_numbered(int fd, const char *key, uint64_t expected, uint64_t number,
 				     uint64_t *version)
 {
-	struct {
-		struct pmof_kv_delete del;
-		uint8_t key[1024];
-	} m = { .del = { .expected = expected, .key_length = strlen(key),
+	union kv_message m = { .del = { .expected = expected, .key_length = strlen(key),
 			 .req.number = number } };
 	union kv_reply r;
 	int rc;
 
-	memcpy(m.key, key, strlen(key));
+	memcpy(m.del.key, key, strlen(key));
 	rc = kv_status(fd, PMOF_KV_DELETE, &m, sizeof(m.del) + strlen(key), &r);
 	if (version)
 		*version = r.reply.version;
@@ -128,13 +124,10 @@ static inline int kv_delete(int fd, const char *key, uint64_t expected)
 static inline int kv_prepare(int fd, const char *key, uint32_t value_length, uint64_t number,
 			     union kv_reply *r)
 {
-	struct {
-		struct pmof_kv_prepare prepare;
-		uint8_t key[64];
-	} m = { .prepare = { .value_length = value_length, .key_length = strlen(key),
+	union kv_message m = { .prepare = { .value_length = value_length, .key_length = strlen(key),
 			     .req.number = number } };
 
-	memcpy(m.key, key, strlen(key));
+	memcpy(m.prepare.key, key, strlen(key));
 	return kv_status(fd, PMOF_KV_PREPARE_PUT, &m, sizeof(m.prepare) + strlen(key), r);
 }
 

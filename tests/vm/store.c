@@ -359,7 +359,7 @@ TEST_F(store, scan_tells_each_key_once)
 
 TEST_F(store, malformed)
 {
-	struct kv_put_message m;
+	union kv_message m;
 	union kv_reply r;
 	size_t n, len = kv_fill_put(&m, "i1", "value", 5, ANY, 0);
 	uint32_t call;
@@ -392,7 +392,7 @@ TEST_F(store, malformed)
 
 TEST_F(store, key_lengths)
 {
-	struct kv_put_message m;
+	union kv_message m;
 	char key[1100];
 	union kv_reply r;
 	size_t len;
