@@ -51,4 +51,7 @@ bench-floor:
 bench-programs: bench-floor $(BENCH_BUILD)/turns $(if $(RPMA),$(BENCH_BUILD)/rpma_server) \
 	$(BENCH_BUILD)/insn.so
 
-.PHONY: bench-floor
+bench-kv-recovery: ## a store of 10^5 to 10^7 keys: opening it, memory, gets
+	@BUILD="$(BUILD)" tests/bench/kv-recovery
+
+.PHONY: bench-floor bench-kv-recovery

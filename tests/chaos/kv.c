@@ -270,6 +270,23 @@ static int start(void)
 	return rc;
 }
 
+/* How often the library has had to find out. */
+static void print_counters(void)
+{
+	unsigned int c, d, p;
+
+	printf("library:");
+	for (c = 0; c < PMOFKV_NR_COUNTERS; c++) {
+		uint64_t sum = 0;
+
+		for (d = 0; d < nr_devices; d++)
+			for (p = 0; p < PMOFKV_NR_PROTOCOLS; p++)
+				sum += pmofkv_counter(handles[d][p], c);
+		printf(" %s %" PRIu64, pmofkv_counter_name(c), sum);
+	}
+	printf("\n");
+}
+
 static void stop(void)
 {
 	unsigned int i, p;
@@ -315,6 +332,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "kv: cannot begin: %s\n", strerror(-rc));
 	else
 		host_follow(&(struct host_ops){ .serve = serve });
+	if (!rc)
+		print_counters();
 	stop();
 	if (*recording.error)
 		fprintf(stderr, "kv: %s\n", recording.error);

@@ -73,7 +73,7 @@ schedule() {
 	stall | link | rdma) random 7000; hold=$((200 + r)) ;;
 	*) random 3000; hold=$((100 + r)) ;;
 	esac
-	random $victims
+	random "$victims"
 	victim=client$((r + 1))
 }
 
@@ -286,7 +286,7 @@ report() {
 start_lab() {
 	local end=$((SECONDS + hung_after))
 	PMOF_STAGE=${PMOF_STAGE:-$build/stage-$version} PMOF_LAB_DIR=$out/lab "$top/tests/lab/lab" \
-		--kernel "$version" --size 64M --clients $clients --overlay "$out/overlay" \
+		--kernel "$version" --size 64M --clients "$clients" --overlay "$out/overlay" \
 		--share "$share" --timeout $((600 + rounds * 120)) \
 		--server "$top/tests/chaos/guest/server" --client "$top/tests/chaos/guest/$1" \
 		>"$out/lab.log" 2>&1 </dev/null &

@@ -21,7 +21,7 @@
 struct recording {
 	unsigned int keys, max_value;
 	uint64_t seed;
-	uint64_t run;			/* in each key: those of another run are none of this one's */
+	uint64_t run;			/* in each key, so that another run has others */
 	uint64_t pause_ns;		/* behind an error */
 	char error[200];		/* the first that should not be; none: empty */
 	atomic_bool failed;		/* there was one */
