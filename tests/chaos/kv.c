@@ -25,10 +25,10 @@
 #define DEVICES_MAX	8
 #define THREADS_MAX	8		/* of a device */
 #define LOOKS		600		/* at a key, before giving up */
-#define PAUSE_NS	250000000	/* behind an error: each may be one of unknown outcome */
 
 struct worker {
 	pthread_t thread;
+	int instance;			/* of its device */
 	struct recorder recorder;
 	double last_answer, gap;	/* monotonic seconds; the longest time between two */
 	bool parked;
@@ -64,18 +64,31 @@ static int park(struct worker *w)
 	return now;
 }
 
+/*
+ * An operation has failed. What is begun while there is no connection fails, too, and may as well
+ * have happened as far as the history knows: many of those would explain any loss.
+ */
+static void wait_live(const struct worker *w)
+{
+	while (!vm_attr_is(w->instance, "state", "live") &&
+	       __atomic_load_n(&order, __ATOMIC_ACQUIRE) == RUN)
+		usleep(20000);
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
-	uint64_t before;
+	uint64_t errors;
 	double now;
 
 	w->last_answer = vm_now();
 	while (park(w) != END) {
-		before = answered(w);
+		errors = w->recorder.errors;
 		recorder_operate(&w->recorder);
-		if (answered(w) == before)
+		if (w->recorder.errors != errors) {
+			wait_live(w);
 			continue;
+		}
 		now = vm_now();
 		if (now - w->last_answer > w->gap)
 			w->gap = now - w->last_answer;
@@ -261,6 +274,7 @@ static int start(void)
 		for (t = 0; t < nr_threads && !rc; t++) {
 			struct worker *w = &workers[nr_workers];
 
+			w->instance = pmofkv_instance(handles[d][0]);
 			rc = recorder_init(&w->recorder, &recording,
 					   handles[d][(d + t) % PMOFKV_NR_PROTOCOLS], nr_workers);
 			if (!rc)
@@ -326,7 +340,6 @@ int main(int argc, char **argv)
 	    max_value < 8 || max_value > RECORDER_VALUE || !nr_devices)
 		return 2;
 	recording_init(&recording, keys, max_value, seed);
-	recording.pause_ns = PAUSE_NS;
 	rc = start();
 	if (rc)
 		fprintf(stderr, "kv: cannot begin: %s\n", strerror(-rc));
