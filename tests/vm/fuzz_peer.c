@@ -28,7 +28,7 @@
 #define SMALL		256	/* bytes of each */
 #define TURN		0.7	/* seconds with the flood, seconds without, on a fast kernel */
 #define TURNS		3	/* of each */
-#define ROUNDS		2	/* of those: another one where the first did not show it */
+#define ROUNDS		3	/* of those: another one where the last did not show it */
 
 /* Who does what. */
 enum {
