@@ -167,6 +167,7 @@ struct store {
 	u32 grow_bits;
 	unsigned long grow_after;	/* jiffies: there was no memory for it */
 	u64 last_generation;
+	u64 unusable;			/* slots in use for ever: bad, or lost without memory */
 
 	/* The log. */
 	u32 records;
@@ -244,11 +245,12 @@ void pmof_store_take_key(struct store *st, u64 hash);
 bool pmof_store_key_is_taken(const struct store *st, u64 hash);
 void pmof_store_damaged(struct store *st, const char *what);
 
-/* change.c, read.c */
+/* change.c, read.c, check.c */
 extern const struct store_op pmof_store_changes[];
 extern const unsigned int pmof_store_nr_changes;
 extern const struct store_op pmof_store_reads[];
 extern const unsigned int pmof_store_nr_reads;
+extern const struct store_op pmof_store_check;
 u32 pmof_store_reply_status(const struct store_req *r);
 
 /* context.c */
