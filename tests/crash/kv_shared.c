@@ -122,11 +122,13 @@ void shared_write(struct seen *seen, uint64_t rnd, uint8_t *value)
 	}
 }
 
-/* The number of a value, looking back from what was begun last. */
+/* The number of a value, looking back from what was begun last; 0: empty ones are all the same. */
 static uint64_t number_of(uint32_t id, const uint8_t *value, size_t length, uint8_t *buf)
 {
 	uint64_t v = __atomic_load_n(&work.key[id].version, __ATOMIC_SEQ_CST);
 
+	if (!length)
+		return 0;
 	while (v && !kv_is_content(work.seed, id, v, value, length, buf))
 		v--;
 	if (!v)

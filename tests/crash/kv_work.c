@@ -243,6 +243,15 @@ static void write_log(const char *path)
 		die("%s: %s", path, strerror(errno));
 }
 
+static uint32_t count(const char *what)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < work.next_op; i++)
+		n += !strcmp(work.op[i].what, what);
+	return n;
+}
+
 static void run(void)
 {
 	pthread_t id[NR_WRITERS + NR_READERS];
@@ -297,6 +306,7 @@ int main(int argc, char **argv)
 		die("%s: %s", argv[optind], strerror(-rc));
 	run();
 	write_log(log);
-	printf("kv_work: %u operations\n", work.next_op);
+	printf("kv_work: %u operations; on keys with several writers %u changes, and %u that were refused\n",
+	       work.next_op, count("change"), count("refused"));
 	return 0;
 }

@@ -20,7 +20,8 @@
  *                                               NUMBER: VERSION is what the store has given it; or,
  *                                               NUMBER 0, a delete of VERSION
  *   refused N SLOT NUMBER EXPECTED VERSION      the same, not done because VERSION was there
- *   look N SLOT NUMBER EXPECTED VERSION         a get of such a key that returned this
+ *   look N SLOT NUMBER EXPECTED VERSION         a get of such a key that returned this; NUMBER 0:
+ *                                               the value does not tell
  *   end OPERATIONS
  *
  * Offsets are in the namespace. A slot has one put, atomic, prepare or commit

@@ -20,7 +20,7 @@ struct change {
 struct block {
 	uint32_t size;
 	uint32_t started;	/* of its changes */
-	uint32_t acked;		/* changes [0, acked) are acknowledged, or stand before one that is */
+	uint32_t acked;		/* changes [0, acked) are acknowledged, or stand before one that is so */
 };
 
 /* Rows of bits, one for each block. */
@@ -35,7 +35,6 @@ struct key {
 	struct block *block;
 	uint32_t nr_blocks;
 	struct order behind;	/* row B: blocks that stand behind B */
-	uint64_t *needed;	/* blocks that must be there, by what is acknowledged; a row */
 	/* Nothing can have happened like that: this operation shows it. */
 	uint32_t broken;
 	const char *why;
@@ -195,22 +194,10 @@ static void see_told(struct shared *s, struct key *k, uint32_t number)
 		return;
 	if (told == NONE)
 		break_key(k, number, "it was told a version that no put has got");
-	else if (op->kind == OP_LOOK && op_of(s, k, told)->number != op->number)
+	else if (op->kind == OP_LOOK && op->number && op_of(s, k, told)->number != op->number)
 		break_key(k, number, "it was given the value of another version");
 	else if (op->ack_pos < k->change[told].done)
 		k->change[told].done = op->ack_pos;
-}
-
-/* Whoever is behind it says when it had been done, too. */
-static void bound_block(struct key *k, uint32_t i)
-{
-	uint32_t next = k->change[i].next;
-
-	if (next == NONE)
-		return;
-	bound_block(k, next);
-	if (k->change[next].done < k->change[i].done)
-		k->change[i].done = k->change[next].done;
 }
 
 static void order_changes(struct shared *s, struct key *k)
@@ -249,9 +236,6 @@ static void make_order(struct shared *s, struct key *k)
 	for (i = 0; i < s->log->nr_ops; i++)
 		if (is_told(s, k, i))
 			see_told(s, k, i);
-	for (i = 0; i < k->slot->nr_ops; i++)
-		if (k->change[i].first)
-			bound_block(k, i);
 	order_changes(s, k);
 	for (i = 0; i < s->log->nr_ops; i++)
 		if (is_told(s, k, i))
@@ -270,8 +254,7 @@ static int make_key(struct shared *s, struct key *k, const struct slot *slot)
 	k->change = calloc(nr + 1, sizeof(*k->change));
 	k->block = calloc(nr + 1, sizeof(*k->block));
 	k->behind.bits = calloc((nr + 1) * k->behind.words, sizeof(uint64_t));
-	k->needed = calloc(k->behind.words, sizeof(uint64_t));
-	if (!k->change || !k->block || !k->behind.bits || !k->needed)
+	if (!k->change || !k->block || !k->behind.bits)
 		return -1;
 	make_blocks(s, k);
 	if (k->broken == NONE)
@@ -310,7 +293,6 @@ void shared_free(struct shared *s)
 		free(s->key[i].change);
 		free(s->key[i].block);
 		free(s->key[i].behind.bits);
-		free(s->key[i].needed);
 	}
 	free(s->key);
 	free(s->acked);
@@ -325,20 +307,14 @@ static void start_change(struct key *k, uint32_t i)
 	k->change[i].started = true;
 }
 
-/* It is there, and so is all that stands before it. */
 static void ack_change(struct key *k, uint32_t i)
 {
 	const struct change *c = &k->change[i];
 	struct block *b = &k->block[c->block];
-	uint32_t other;
 
 	start_change(k, i);
 	if (b->acked <= c->place)
 		b->acked = c->place + 1;
-	set(k->needed, c->block);
-	for (other = 0; other < k->nr_blocks; other++)
-		if (has(row(&k->behind, other), c->block))
-			set(k->needed, other);
 }
 
 void shared_started(struct shared *s, uint32_t number)
@@ -362,7 +338,10 @@ void shared_acked(struct shared *s, uint32_t number)
 
 /* --- what may be found ----------------------------------------------------------------- */
 
-/* May the change be the last that is there? */
+/*
+ * May the change be the last that is there? Blocks of which something is acknowledged, and
+ * those before its own, are there, and whole: nothing else may stand in them.
+ */
 static bool may_be_last(const struct key *k, uint32_t i, const char **why)
 {
 	const struct change *c = &k->change[i];
@@ -375,7 +354,8 @@ static bool may_be_last(const struct key *k, uint32_t i, const char **why)
 	if (k->block[c->block].acked > c->place + 1)
 		return false;
 	for (b = 0; b < k->nr_blocks; b++) {
-		if (b == c->block || (!has(k->needed, b) && !has(row(&k->behind, b), c->block)))
+		if (b == c->block ||
+		    (!k->block[b].acked && !has(row(&k->behind, b), c->block)))
 			continue;
 		*why = "an older version is back, or a newer one lost";
 		if (has(row(&k->behind, c->block), b))
@@ -393,7 +373,7 @@ static bool may_be_none(const struct shared *s, const struct key *k)
 	const char *why;
 	uint32_t i, b;
 
-	for (b = 0; b < k->nr_blocks && !has(k->needed, b); b++)
+	for (b = 0; b < k->nr_blocks && !k->block[b].acked; b++)
 		;
 	if (b == k->nr_blocks)
 		return true;
