@@ -120,29 +120,43 @@ void pmof_store_index_step(struct store *st)
 	pmof_kv_index_grow(&st->index, table);
 }
 
-/* Recovery: nobody waits yet.  0 or -ENOMEM. */
+static bool has_room(const struct pmof_kv_index *ix)
+{
+	u32 bits = pmof_kv_index_growing(ix) ? ix->next.bits : ix->now.bits;
+
+	return ix->count + STORE_ROUND < (7ULL << bits) / 8;
+}
+
+/*
+ * Recovery: nobody waits yet.  0 or -ENOMEM.  What finds no place in the new table stays in the
+ * old one, with all behind it.
+ */
 int pmof_store_index_grow_now(struct store *st)
 {
 	struct pmof_kv_entry *table, *old;
+	u64 place;
 
 	if (!pmof_kv_index_full(&st->index))
 		return 0;
 	table = alloc_table(st->index.now.bits + 1);
 	if (!table)
-		return pmof_store_index_room(st) ? 0 : -ENOMEM;
+		return has_room(&st->index) ? 0 : -ENOMEM;
 	pmof_kv_index_grow(&st->index, table);
-	old = pmof_kv_index_move(&st->index, U64_MAX);
+	do {
+		place = st->index.place;
+		old = pmof_kv_index_move(&st->index, MOVE_PLACES);
+		cond_resched();
+	} while (!old && st->index.place != place);
 	kvfree(old);
-	return old ? 0 : -ENOMEM;
+	return 0;
 }
 
-/* Is there room for a round's new keys, even if no larger table is to be had? */
+/* Is there room for a round's new keys, whatever their hashes, even if no larger table is to be had? */
 bool pmof_store_index_room(const struct store *st)
 {
-	const struct pmof_kv_index *ix = &st->index;
-	u32 bits = pmof_kv_index_growing(ix) ? ix->next.bits : ix->now.bits;
+	static_assert(STORE_ROUND <= PMOF_KV_INDEX_SPARE / 2);
 
-	return ix->count + STORE_ROUND < (7ULL << bits) / 8;
+	return has_room(&st->index) && pmof_kv_index_takes(&st->index);
 }
 
 int pmof_store_index_add(struct store *st, u64 hash, u64 slot)

@@ -23,6 +23,7 @@ struct recovery {
 	struct store_slots unfinished;	/* live, without VF */
 	struct store_slots leftover;
 	u64 twice;			/* objects of a key that has another one */
+	u64 homeless;			/* objects that the index did not take */
 };
 
 static void *zalloc(size_t size)
@@ -130,7 +131,10 @@ static int live(void *context, u64 slot, const struct pmof_kv_object *o)
 		return -ENOMEM;
 	if (pmof_store_index_grow_now(st))
 		return -ENOMEM;
-	return pmof_kv_index_insert(&st->index, hash, slot);
+	/* Keys were chosen so: all the others are there, and nothing is changed. */
+	if (pmof_kv_index_insert(&st->index, hash, slot))
+		rec->homeless++;
+	return 0;
 }
 
 static int leftover(void *context, u64 slot)
@@ -228,6 +232,10 @@ static int settle(struct recovery *rec)
 		pmof_store_damaged(st, "some keys are there twice");
 	if (st->lost_slots)
 		pmof_store_damaged(st, "bad sectors lie in some objects");
+	if (rec->homeless) {
+		pmof_store_damaged(st, "the hashes of too many keys are alike for the index");
+		st->lost_slots = true;
+	}
 	if (st->read_only)
 		return 0;
 	rc = finish_objects(st, &rec->unfinished, false);
