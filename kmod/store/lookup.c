@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 #include "store.h"
@@ -19,6 +20,38 @@ u64 pmof_store_hash(const struct store *st, const u8 *key, u32 length)
 	return siphash(key, length, &st->hash_key);
 }
 
+/*
+ * May be read: a bad line that no list names yet is found here, and not where somebody looks at
+ * what is in it.
+ */
+bool pmof_store_probe(const struct store *st, u64 offset, u64 length)
+{
+	u8 line[SMP_CACHE_BYTES];
+	u64 n;
+
+	for (; length; offset += n, length -= n) {
+		n = min_t(u64, length, sizeof(line));
+		if (copy_mc_to_kernel(line, st->m.base + offset, n)) {
+			pmof_service_failed(st->ns);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The same of the slot's header and its key. */
+bool pmof_store_probe_header(const struct store *st, u64 slot, u64 room)
+{
+	const struct pmof_kv_object_header *h = st->m.base + slot;
+
+	if (room < sizeof(*h) || !pmof_store_probe(st, slot, sizeof(*h)))
+		return false;
+	if (le32_to_cpu(READ_ONCE(h->magic)) != PMOF_KV_OBJECT_MAGIC)
+		return true;
+	return pmof_store_probe(st, slot + sizeof(*h),
+				min_t(u64, room - sizeof(*h), le16_to_cpu(READ_ONCE(h->key_length))));
+}
+
 /* The header of a slot that should hold an object.  0 or -EIO. */
 int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_object *o)
 {
@@ -26,6 +59,7 @@ int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_obje
 	u64 most = min_t(u64, room, sizeof(struct pmof_kv_object_header) + PMOF_KV_KEY_MAX);
 
 	if (!room || pmof_service_bad(st->ns, slot, most) ||
+	    !pmof_store_probe_header(st, slot, most) ||
 	    !pmof_kv_get_header(st->m.base + slot, &st->m.sb, room, o))
 		return -EIO;
 	return 0;
