@@ -43,13 +43,14 @@ bool pmof_store_probe(const struct store *st, u64 offset, u64 length)
 bool pmof_store_probe_header(const struct store *st, u64 slot, u64 room)
 {
 	const struct pmof_kv_object_header *h = st->m.base + slot;
+	u64 key_length;
 
 	if (room < sizeof(*h) || !pmof_store_probe(st, slot, sizeof(*h)))
 		return false;
 	if (le32_to_cpu(READ_ONCE(h->magic)) != PMOF_KV_OBJECT_MAGIC)
 		return true;
-	return pmof_store_probe(st, slot + sizeof(*h),
-				min_t(u64, room - sizeof(*h), le16_to_cpu(READ_ONCE(h->key_length))));
+	key_length = min_t(u64, le16_to_cpu(READ_ONCE(h->key_length)), room - sizeof(*h));
+	return pmof_store_probe(st, slot + sizeof(*h), key_length);
 }
 
 /* The header of a slot that should hold an object.  0 or -EIO. */
@@ -185,10 +186,13 @@ int pmof_store_index_grow_now(struct store *st)
 	return 0;
 }
 
-/* Is there room for a round's new keys, whatever their hashes, even if no larger table is to be had? */
+/*
+ * Is there room for a round's new keys, whatever their hashes, even if no larger table is to be
+ * had?
+ */
 bool pmof_store_index_room(const struct store *st)
 {
-	static_assert(STORE_ROUND <= PMOF_KV_INDEX_SPARE / 2);
+	static_assert(PMOF_KV_INDEX_SPARE >= 2 * STORE_ROUND);
 
 	return has_room(&st->index) && pmof_kv_index_takes(&st->index);
 }

@@ -158,7 +158,7 @@ struct store {
 	const char *name;
 	siphash_key_t hash_key;
 	bool read_only;			/* damaged, or failed: it takes no changes */
-	bool lost_slots;		/* what they held cannot be read, or found: any key may be there */
+	bool lost_slots;		/* they cannot be read, or found: any key may be there */
 
 	struct pmof_kv_index index;
 	struct pmof_kv_alloc alloc;
