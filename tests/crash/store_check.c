@@ -16,6 +16,8 @@
 #include "kv.h"
 #include "store_settle.h"
 
+#define NO_KEY	UINT32_MAX
+
 struct judge {
 	const struct run *r;
 	uint8_t *base;
@@ -27,21 +29,26 @@ struct judge {
 	bool good;
 };
 
-/* The first fault is kept. */
+/* The first fault is kept. @key: of the log, or NO_KEY. */
 static void blame(struct judge *j, uint32_t key, uint64_t offset, const char *what)
 {
 	const struct slot *s = key < j->r->log->nr_slots ? &j->r->log->slot[key] : NULL;
 	const struct slot_state *st = s ? &j->r->checker.state[key] : NULL;
+	struct fault *f = j->fault;
+	int n = 0;
 
 	if (!j->good)
 		return;
 	j->good = false;
-	j->fault->slot = s ? key : 0;
-	j->fault->op = st && st->acked ? s->ops[st->acked - 1] : UINT32_MAX;
-	j->fault->offset = offset;
-	snprintf(j->fault->text, sizeof(j->fault->text),
-		 "key %" PRIu32 ": %s (acknowledged: %u, begun: %u)", key, what,
-		 st ? st->acked : 0, st ? st->started : 0);
+	f->slot = s ? key : 0;
+	f->op = st && st->acked ? s->ops[st->acked - 1] : UINT32_MAX;
+	f->offset = offset;
+	if (s)
+		n = snprintf(f->text, sizeof(f->text), "key %" PRIu32 ": ", key);
+	n += snprintf(f->text + n, sizeof(f->text) - n, "%s", what);
+	if (st && s->type == SLOT_KV)
+		snprintf(f->text + n, sizeof(f->text) - n, " (acknowledged: %u, begun: %u)",
+			 st->acked, st->started);
 }
 
 static bool is_shared(const struct judge *j, uint32_t key)
@@ -87,7 +94,7 @@ static int see_live(void *context, u64 slot, const struct pmof_kv_object *o)
 	uint64_t v;
 
 	if (key >= j->r->log->nr_slots) {
-		blame(j, key, slot, "a live object has a key that nobody has put");
+		blame(j, NO_KEY, slot, "a live object has a key that nobody has put");
 		return 0;
 	}
 	settle_live(&j->settle, slot, o);
@@ -123,7 +130,7 @@ static void see_fault(void *context, const struct kv_fault *f)
 	char what[80];
 
 	snprintf(what, sizeof(what), "%s%s", j->again ? "after recovery: " : "", text[f->kind]);
-	blame(j, 0, f->offset, what);
+	blame(j, NO_KEY, f->offset, what);
 }
 
 static void see_leftover(void *context, u64 slot)
@@ -172,9 +179,9 @@ static void judge_again(struct judge *j, const struct kv_report *found)
 	settle_do(&j->settle, found);
 	j->again = true;
 	if (kv_verify(j->base, j->settle.size, &ops, j, &after))
-		blame(j, 0, 0, "after recovery: no superblock counts");
+		blame(j, NO_KEY, 0, "after recovery: no superblock counts");
 	else if ((what = settle_fault(found, &after)))
-		blame(j, 0, 0, what);
+		blame(j, NO_KEY, 0, what);
 	settle_undo(&j->settle);
 }
 
@@ -188,7 +195,7 @@ static void judge(struct judge *j)
 
 	settle_init(&j->settle, j->base, c->data_size);
 	if (kv_verify(j->base, c->data_size, &ops, j, &report)) {
-		blame(j, 0, 0, "no superblock counts");
+		blame(j, NO_KEY, 0, "no superblock counts");
 	} else {
 		see_missing(j);
 		if (j->good)
