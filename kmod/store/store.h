@@ -158,7 +158,7 @@ struct store {
 	const char *name;
 	siphash_key_t hash_key;
 	bool read_only;			/* damaged, or failed: it takes no changes */
-	bool lost_slots;		/* what they held cannot be read: any key may be there */
+	bool lost_slots;		/* they cannot be read, or found: any key may be there */
 
 	struct pmof_kv_index index;
 	struct pmof_kv_alloc alloc;
@@ -306,6 +306,8 @@ struct store_found {
 };
 
 u64 pmof_store_hash(const struct store *st, const u8 *key, u32 length);
+bool pmof_store_probe(const struct store *st, u64 offset, u64 length);
+bool pmof_store_probe_header(const struct store *st, u64 slot, u64 room);
 int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_object *o);
 int pmof_store_find(const struct store *st, u64 hash, const u8 *key, u32 length,
 		    struct store_found *f);
