@@ -120,7 +120,8 @@ static void check_object(struct check *c, u64 slot, u64 room, const struct pmof_
 	struct pmof_kv_object again;
 	__le64 trailer;
 
-	if (pmof_service_bad(c->st->ns, at, sizeof(trailer))) {
+	if (pmof_service_bad(c->st->ns, at, sizeof(trailer)) ||
+	    !pmof_store_probe(c->st, at, sizeof(trailer))) {
 		c->unreadable++;
 		return;
 	}
@@ -139,13 +140,20 @@ static void check_object(struct check *c, u64 slot, u64 room, const struct pmof_
 	}
 }
 
-static void check_slot(struct check *c, u64 slot, u64 room)
+static bool header_readable(struct check *c, u64 slot, u64 room)
 {
 	u64 most = min_t(u64, room, sizeof(struct pmof_kv_object_header) + PMOF_KV_KEY_MAX);
-	struct pmof_kv_object o;
 
 	c->budget -= 1 + most / SMP_CACHE_BYTES;
-	if (pmof_service_bad(c->st->ns, slot, most))
+	return !pmof_service_bad(c->st->ns, slot, most) &&
+	       pmof_store_probe_header(c->st, slot, most);
+}
+
+static void check_slot(struct check *c, u64 slot, u64 room)
+{
+	struct pmof_kv_object o;
+
+	if (!header_readable(c, slot, room))
 		c->unreadable++;
 	else if (pmof_kv_get_header(c->st->m.base + slot, &c->st->m.sb, room, &o))
 		check_object(c, slot, room, &o);
@@ -185,11 +193,8 @@ static void check_entry(struct check *c, const struct pmof_kv_entry *e)
 	u64 room = pmof_kv_alloc_room(&c->st->alloc, e->slot);
 	struct pmof_kv_object o;
 
-	c->budget -= 16;
 	c->seen++;
-	if (room && pmof_service_bad(c->st->ns, e->slot,
-				     min_t(u64, room, sizeof(struct pmof_kv_object_header) +
-						      PMOF_KV_KEY_MAX)))
+	if (room && !header_readable(c, e->slot, room))
 		c->unreadable++;
 	else if (pmof_store_read_object(c->st, e->slot, &o) ||
 		 pmof_store_hash(c->st, key_at(c, e->slot), o.key_length) != e->hash)
