@@ -93,6 +93,13 @@ static void mark_key(const struct store_req *r)
 #endif
 }
 
+/* [K3] PF is durable. */
+static void set_vf(struct store *st, const struct store_req *r)
+{
+	pmof_kv_set_vf(&st->m, r->slot, &r->o);
+	store_count(st, PMOF_KV_STAT_STORED, PMOF_TRAILER_SIZE);
+}
+
 /* Behind the fence of phase 2: [K3] what readers find, and the answer. */
 static void take_effect(struct store *st, struct store_req *r)
 {
@@ -245,7 +252,7 @@ static bool write_value_back(struct store *st, struct store_req *r, u64 slice)
 	if (n > slice)
 		n = round_down(start + slice, SMP_CACHE_BYTES) - start;
 	if (n)
-		st->m.write_back(&st->m, start, n);
+		pmof_store_write_back(st, start, n);
 	r->done += n;
 	return r->done == r->o.value_length;
 }
@@ -291,8 +298,7 @@ static void commit_commit(struct store *st, struct store_req *r)
 static u32 finish_commit(struct store *st, struct store_req *r)
 {
 	if (r->changed) {
-		/* [K3] PF is durable. */
-		pmof_kv_set_vf(&st->m, r->slot, &r->o);
+		set_vf(st, r);
 		take_effect(st, r);
 		store_count(st, PMOF_KV_STAT_COMMITS, 1);
 	}
@@ -374,6 +380,7 @@ static void store_inline(struct store *st, struct store_req *r)
 		store_count(st, PMOF_KV_STAT_LINES,
 			    pmof_persist_copy(st->ns, at, r->value, r->o.value_length));
 		store_count(st, PMOF_KV_STAT_COPIED, r->o.value_length);
+		store_count(st, PMOF_KV_STAT_STORED, r->o.value_length);
 	}
 	pmof_store_append(st, r);
 }
@@ -410,7 +417,7 @@ static void commit_put(struct store *st, struct store_req *r)
 static u32 finish_put(struct store *st, struct store_req *r)
 {
 	if (r->changed) {
-		pmof_kv_set_vf(&st->m, r->slot, &r->o);
+		set_vf(st, r);
 		take_effect(st, r);
 		store_count(st, PMOF_KV_STAT_PUTS, 1);
 	}
@@ -480,6 +487,7 @@ static u32 finish_close(struct store *st, struct store_req *r)
 const struct store_op pmof_store_changes[] = {
 	{
 		.opcode		= PMOF_KV_PREPARE_PUT,
+		.time		= PMOF_KV_STAT_PREPARE_NS,
 		.min_length	= sizeof(struct pmof_kv_prepare),
 		.parse		= parse_prepare,
 		.start		= start_prepare,
@@ -488,6 +496,7 @@ const struct store_op pmof_store_changes[] = {
 		.cancel		= cancel_prepare,
 	}, {
 		.opcode		= PMOF_KV_COMMIT,
+		.time		= PMOF_KV_STAT_COMMIT_NS,
 		.min_length	= sizeof(struct pmof_kv_commit),
 		.parse		= parse_commit,
 		.start		= start_commit,
@@ -496,6 +505,7 @@ const struct store_op pmof_store_changes[] = {
 		.cancel		= cancel_commit,
 	}, {
 		.opcode		= PMOF_KV_PUT_INLINE,
+		.time		= PMOF_KV_STAT_PUT_NS,
 		.min_length	= sizeof(struct pmof_kv_put),
 		.parse		= parse_put,
 		.start		= start_put,
@@ -503,6 +513,7 @@ const struct store_op pmof_store_changes[] = {
 		.finish		= finish_put,
 	}, {
 		.opcode		= PMOF_KV_DELETE,
+		.time		= PMOF_KV_STAT_DELETE_NS,
 		.min_length	= sizeof(struct pmof_kv_delete),
 		.parse		= parse_delete,
 		.start		= start_delete,

@@ -104,6 +104,7 @@ enum store_step {
 struct store_op {
 	u8 opcode;
 	u16 min_length;
+	u8 time;			/* enum pmof_kv_stat: where its time is counted; 0: nowhere */
 	/* Checks what has come, and takes it over.  Returns PMOF_KV_SC_*. */
 	u32 (*parse)(struct store *st, struct store_req *r);
 	/* Phase 1. */
@@ -206,6 +207,7 @@ struct store {
 	bool dirty;			/* something waits for a fence */
 	int fence_failed;		/* one within this phase */
 	u64 lines;			/* had been written back when this fence's began */
+	u64 clock;			/* until then all time is accounted for; ns */
 	bool no_memory;			/* for what a commit must not fail for */
 
 	u64 recovery_ns;
@@ -237,6 +239,7 @@ int pmof_store_start(struct store *st);
 void pmof_store_stop(struct store *st);
 void pmof_store_call(void *service, struct pmof_call *call);
 void pmof_store_tell(struct store *st, u64 session, bool gone);
+void pmof_store_write_back(struct store *st, u64 offset, u64 length);
 void pmof_store_start_fenced(struct store *st);
 int pmof_store_finish_fenced(struct store *st);
 int pmof_store_fence_now(struct store *st);
