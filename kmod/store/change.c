@@ -381,8 +381,15 @@ static void store_inline(struct store *st, struct store_req *r)
 			    pmof_persist_copy(st->ns, at, r->value, r->o.value_length));
 		store_count(st, PMOF_KV_STAT_COPIED, r->o.value_length);
 		store_count(st, PMOF_KV_STAT_STORED, r->o.value_length);
+		st->copied += r->o.value_length;
 	}
 	pmof_store_append(st, r);
+}
+
+/* A copy is not cut in slices: a round has so many bytes, or one. */
+static bool copies_enough(const struct store *st, const struct store_req *r)
+{
+	return st->copied && st->copied + r->o.value_length > STORE_ROUND_BYTES;
 }
 
 static enum store_step start_put(struct store *st, struct store_req *r, u64 slice)
@@ -392,7 +399,7 @@ static enum store_step start_put(struct store *st, struct store_req *r, u64 slic
 	r->status = may_change(st);
 	if (r->status)
 		return STORE_DONE;
-	if (pmof_store_key_is_taken(st, r->hash))
+	if (pmof_store_key_is_taken(st, r->hash) || copies_enough(st, r))
 		return STORE_AGAIN;
 	r->status = compare(st, r);
 	if (!r->status && !r->old.offset && !pmof_store_index_room(st))

@@ -15,6 +15,7 @@
 #include <linux/llist.h>
 #include <linux/sched.h>
 #include <linux/siphash.h>
+#include <linux/sizes.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
@@ -25,6 +26,7 @@
 #include "steps.h"
 
 #define STORE_ROUND		64	/* requests served in one round */
+#define STORE_ROUND_BYTES	SZ_64K	/* of values written back, or copied, in one round */
 #define STORE_INDEX_BITS	10	/* at first: room for a round and more */
 #define STORE_CONTEXTS		4096U	/* open files of all clients together, */
 #define STORE_SESSION_CONTEXTS	256U	/* and of one session */
@@ -203,6 +205,7 @@ struct store {
 	bool freed;			/* space has come since their last try */
 	u64 taken[STORE_ROUND];		/* [K7] hashes of the keys that commit in this round */
 	u32 nr_taken;
+	u32 copied;			/* bytes of values, in this round */
 	struct store_slots clearing;	/* headers cleared in this round: free behind the fence */
 	bool dirty;			/* something waits for a fence */
 	int fence_failed;		/* one within this phase */

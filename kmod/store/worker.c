@@ -17,7 +17,6 @@
 
 #include "store.h"
 
-#define ROUND_BYTES	SZ_64K	/* of values written back between two looks at the queue */
 #define MIN_SLICE	SZ_4K
 #define WAIT_STEP	(HZ / 20)	/* between two looks whether space has come */
 
@@ -259,7 +258,7 @@ static enum store_step start(struct store *st, struct store_req *r, u64 slice)
 /* Phase 1. */
 static void start_all(struct store *st, struct round *round)
 {
-	u64 slice = max_t(u64, round_down(ROUND_BYTES / max(round->requests, 1U), SMP_CACHE_BYTES),
+	u64 slice = max_t(u64, round_down(STORE_ROUND_BYTES / max(round->requests, 1U), SMP_CACHE_BYTES),
 			  MIN_SLICE);
 	struct store_req *r, *next;
 
@@ -364,6 +363,7 @@ static void get_ready(struct store *st)
 	pmof_store_index_step(st);
 	st->no_memory = pmof_store_slots_reserve(&st->retired, STORE_ROUND);
 	st->nr_taken = 0;
+	st->copied = 0;
 	if (!st->read_only)
 		check_medium(st);
 	if (!st->read_only && (pmof_store_log_full(st) || pmof_store_needs_generations(st)))
