@@ -44,7 +44,7 @@ int pmof_call_import(struct pmof_req *req)
 	if (!access_ok(u64_to_user_ptr(req->compare), room))
 		return -EFAULT;
 	call = kvmalloc(struct_size(call, data, max_t(size_t, req->length, room)),
-		       GFP_KERNEL_ACCOUNT);
+			GFP_KERNEL_ACCOUNT);
 	if (!call)
 		return -ENOMEM;
 	if (copy_from_user(call->data, u64_to_user_ptr(req->addr), req->length)) {

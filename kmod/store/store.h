@@ -106,7 +106,7 @@ enum store_step {
 struct store_op {
 	u8 opcode;
 	u16 min_length;
-	u8 time;			/* enum pmof_kv_stat: where its time is counted; 0: nowhere */
+	u8 time;			/* enum pmof_kv_stat that counts its time; 0: none */
 	/* Checks what has come, and takes it over.  Returns PMOF_KV_SC_*. */
 	u32 (*parse)(struct store *st, struct store_req *r);
 	/* Phase 1. */

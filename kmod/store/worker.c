@@ -258,8 +258,8 @@ static enum store_step start(struct store *st, struct store_req *r, u64 slice)
 /* Phase 1. */
 static void start_all(struct store *st, struct round *round)
 {
-	u64 slice = max_t(u64, round_down(STORE_ROUND_BYTES / max(round->requests, 1U), SMP_CACHE_BYTES),
-			  MIN_SLICE);
+	u64 share = STORE_ROUND_BYTES / max(round->requests, 1U);
+	u64 slice = max_t(u64, round_down(share, SMP_CACHE_BYTES), MIN_SLICE);
 	struct store_req *r, *next;
 
 	st->fence_failed = 0;
