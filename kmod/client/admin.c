@@ -134,7 +134,7 @@ static bool admin_wait(struct pmof_admin *a, bool attaching)
 {
 	struct pmof_conn *conn = a->cm.conn;
 	unsigned int patience = conn->opt.keep_alive_tmo * MSEC_PER_SEC / ADMIN_SLICE_MS;
-	unsigned int left = PMOF_IO_TIMEOUT_MS / ADMIN_SLICE_MS;
+	unsigned int left = jiffies_to_msecs(pmof_io_timeout()) / ADMIN_SLICE_MS;
 	unsigned int silent = 0;
 
 	while (!wait_for_completion_timeout(&a->done, msecs_to_jiffies(ADMIN_SLICE_MS))) {
