@@ -286,11 +286,18 @@ enum pmof_kv_stat {
 	PMOF_KV_STAT_GETS_INLINE,	/* of these, answered with the value */
 	PMOF_KV_STAT_SCANS,
 	PMOF_KV_STAT_CHECKPOINTS,
-	PMOF_KV_STAT_COPIED,		/* bytes that the server's CPU has copied */
+	PMOF_KV_STAT_COPIED,		/* bytes of values that the server's CPU has copied */
 	PMOF_KV_STAT_LINES,		/* cache lines written back or past the cache */
 	PMOF_KV_STAT_FENCES,
 	PMOF_KV_STAT_BUSY_NS,		/* of the worker, in rounds */
 	PMOF_KV_STAT_EVICTED,		/* sessions ended because they held up reclaim */
+	PMOF_KV_STAT_STORED,		/* bytes that the server's CPU has stored on the medium */
+	/* Time that the worker has spent on requests of a kind, with their share of fences. */
+	PMOF_KV_STAT_PUT_NS,
+	PMOF_KV_STAT_PREPARE_NS,
+	PMOF_KV_STAT_COMMIT_NS,
+	PMOF_KV_STAT_DELETE_NS,
+	PMOF_KV_STAT_GET_NS,
 	PMOF_KV_STAT_MAX
 };
 

@@ -58,7 +58,8 @@ enum pmofkv_protocol {
  * @size: sizeof(struct pmofkv_options)
  * @protocol: enum pmofkv_protocol.  HERD still puts by SA what does not fit a message.
  * @threshold: AUTO: bytes of the longest value put by herd; PMOFKV_DEFAULT: the
- *	library's.  What does not fit a message goes by sa whatever this says.
+ *	library's, 16384.  What does not fit a message goes by sa whatever this says: the
+ *	connection's option max_call is 4096 bytes, unless it was made with more.
  * @max_inline: bytes of the longest value that a get wants in the answer; longer ones
  *	are READ from the object; PMOFKV_DEFAULT: all that fits
  */
