@@ -87,7 +87,7 @@ $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
 
 # The store's, with our libraries inside.
-KV_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,kv kv_call kv_crash)
+KV_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,kv kv_call kv_crash kv_large)
 KV_LIBS := $(USER_BUILD)/libpmofkv.a $(USER_BUILD)/libpmof.a
 $(KV_PROGRAMS): TEST_CFLAGS += -Iuapi -Iuserlib
 $(KV_PROGRAMS): tests/vm/kv.h $(KV_LIBS)
@@ -99,9 +99,9 @@ include tests/crash/build.mk
 
 include tests/boot/build.mk
 
-include tests/chaos/build.mk
-
 include tests/kv/build.mk
+
+include tests/chaos/build.mk
 
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
 

@@ -21,8 +21,13 @@ struct run {
 	pthread_mutex_t start;		/* held until all are there */
 };
 
+/* Of a worker that puts no key in. */
+#define NOTHING		UINT64_MAX
+
 struct worker {
 	struct run *run;
+	struct worker *all;
+	_Atomic uint64_t inserting;	/* no number above that of the key that it puts in */
 	struct pmofkv *kv;
 	pthread_t thread;
 	struct kv_random random;
@@ -129,10 +134,32 @@ static int scan(struct worker *w, struct kv_bench_op *op)
 	return ret < 0 ? ret : 0;
 }
 
-/* Of those that are there; one that is being put in right now may be missing. */
+/*
+ * Who puts a key in has said so before it takes the number: whose number is below next here is
+ * seen, or has ended.
+ */
+static int insert(struct worker *w, struct kv_bench_op *op)
+{
+	int ret;
+
+	atomic_store(&w->inserting, atomic_load(&w->run->next));
+	ret = put(w, atomic_fetch_add(&w->run->next, 1), PMOF_KV_EXPECT_ANY, op);
+	atomic_store(&w->inserting, NOTHING);
+	return ret;
+}
+
+/* Of the keys up to the first one that is being put in: these are there. */
 static uint64_t choose(struct worker *w)
 {
-	return kv_choose(&w->chooser, atomic_load(&w->run->next), &w->random);
+	uint64_t nr = atomic_load(&w->run->next), first;
+	unsigned int i;
+
+	for (i = 0; i < w->run->b->threads; i++) {
+		first = atomic_load(&w->all[i].inserting);
+		if (first < nr)
+			nr = first;
+	}
+	return kv_choose(&w->chooser, nr, &w->random);
 }
 
 static int operate(struct worker *w, enum kv_op kind)
@@ -148,7 +175,7 @@ static int operate(struct worker *w, enum kv_op kind)
 		ret = put(w, choose(w), PMOF_KV_EXPECT_ANY, op);
 		break;
 	case KV_OP_INSERT:
-		ret = put(w, atomic_fetch_add(&w->run->next, 1), PMOF_KV_EXPECT_ANY, op);
+		ret = insert(w, op);
 		break;
 	case KV_OP_SCAN:
 		ret = scan(w, op);
@@ -210,6 +237,7 @@ static int open_worker(struct worker *w, struct run *run, unsigned int i)
 	int ret;
 
 	w->run = run;
+	atomic_init(&w->inserting, NOTHING);
 	w->random.state = kv_mix(b->seed * 1000 + 2 * i + run->load);
 	kv_chooser_init(&w->chooser, b->choice, b->keys);
 	w->value = malloc(size + sizeof(*word));
@@ -288,7 +316,15 @@ static int measure(struct worker *w, struct run *run, struct kv_bench_result *r)
 	return ret < 0 ? ret : 0;
 }
 
-int kv_bench_run(const struct kv_bench *b, bool load, struct kv_bench_result *r)
+static bool is_emulated(const struct pmofkv *kv)
+{
+	char text[8];
+
+	return !pmof_read_attr(pmofkv_instance(kv), "emulated", text, sizeof(text)) &&
+	       text[0] == '1';
+}
+
+int kv_bench_run(struct kv_bench *b, bool load, struct kv_bench_result *r)
 {
 	struct run run = { .b = b, .load = load, .ops = load ? b->keys : b->ops,
 			   .next = load ? 0 : b->keys };
@@ -296,10 +332,14 @@ int kv_bench_run(const struct kv_bench *b, bool load, struct kv_bench_result *r)
 	unsigned int i, opened;
 	int ret = w ? 0 : -ENOMEM;
 
-	for (opened = 0; !ret && opened < b->threads; opened++)
+	for (opened = 0; !ret && opened < b->threads; opened++) {
+		w[opened].all = w;
 		ret = open_worker(&w[opened], &run, opened);
+	}
 	if (!ret)
 		ret = measure(w, &run, r);
+	if (!ret)
+		b->emulated = is_emulated(w->kv);
 	for (i = 0; i < opened; i++) {
 		if (!ret)
 			merge(r, &w[i]);

@@ -107,7 +107,7 @@ static int tags_alloc(struct pmof_blk *blk)
 	set->queue_depth = depth;
 	set->numa_node = NUMA_NO_NODE;
 	set->cmd_size = sizeof(struct pmof_blk_cmd);
-	set->timeout = msecs_to_jiffies(PMOF_IO_TIMEOUT_MS);
+	set->timeout = pmof_io_timeout();
 	set->flags = BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_NO_SCHED_BY_DEFAULT;
 	set->driver_data = blk;
 	return blk_mq_alloc_tag_set(set);

@@ -29,8 +29,6 @@
 
 #define PMOF_COPY_MAX		2048	/* default of copy_max; measured: docs/interfaces.md */
 #define PMOF_TRAINS		4	/* default of trains: docs/performance.md */
-#define PMOF_IO_TIMEOUT_MS	30000	/* of silence of a queue that has something to do */
-#define PMOF_IO_LIMIT_MS	300000	/* that an operation may take */
 #define PMOF_CM_TIMEOUT_MS	15000	/* each step of connecting */
 #define PMOF_MAX_RETRIES	5	/* of a request; as nvme's max_retries */
 
@@ -389,6 +387,7 @@ void pmof_queue_free(struct pmof_queue *q);
 
 /* poll.c */
 int pmof_queue_poll(struct pmof_queue *q);
+unsigned long pmof_io_timeout(void);
 bool pmof_queue_stuck(const struct pmof_queue *q, unsigned long since);
 bool pmof_req_wait_done(struct pmof_req *req);
 void pmof_watchdog_init(struct pmof_queue *q);

@@ -8,6 +8,7 @@
  * contexts, so nothing is lost and nothing is seen twice.
  */
 #include <linux/cpumask.h>
+#include <linux/moduleparam.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 
@@ -15,8 +16,33 @@
 
 #define POLL_BUDGET	16	/* completions in one go */
 
+#define LIMIT		10	/* times io_timeout may an operation take in any case */
+
+static int set_io_timeout(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 1, 3600);
+}
+
+static const struct kernel_param_ops io_timeout_ops = {
+	.set = set_io_timeout,
+	.get = param_get_uint,
+};
+
+static unsigned int io_timeout = 30;
+module_param_cb(io_timeout, &io_timeout_ops, &io_timeout, 0644);
+MODULE_PARM_DESC(io_timeout, "how long a queue with operations under way may complete none of them, s; 1 to 3600");
+
+/* In jiffies.  Any context. */
+unsigned long pmof_io_timeout(void)
+{
+	return READ_ONCE(io_timeout) * HZ;
+}
+
 /* How often who waits looks whether his queue is stuck. */
-#define STUCK_CHECK	(msecs_to_jiffies(PMOF_IO_TIMEOUT_MS) / 4)
+static unsigned long check_interval(void)
+{
+	return pmof_io_timeout() / 4;
+}
 
 /*
  * By itself a waiter spins only where the answer comes sooner than it takes to
@@ -95,9 +121,9 @@ static void learn(struct pmof_queue *q, u64 ns)
  */
 bool pmof_queue_stuck(const struct pmof_queue *q, unsigned long since)
 {
-	unsigned long silence = msecs_to_jiffies(PMOF_IO_TIMEOUT_MS);
+	unsigned long silence = pmof_io_timeout();
 
-	if (time_after(jiffies, since + msecs_to_jiffies(PMOF_IO_LIMIT_MS)))
+	if (time_after(jiffies, since + LIMIT * silence))
 		return true;
 	return !time_before(jiffies, since + silence) &&
 		!time_before(jiffies, READ_ONCE(q->moved) + silence);
@@ -107,7 +133,7 @@ static bool sleep(struct pmof_req *req)
 {
 	unsigned long since = jiffies;
 
-	while (!wait_for_completion_timeout(&req->done, STUCK_CHECK))
+	while (!wait_for_completion_timeout(&req->done, check_interval()))
 		if (pmof_queue_stuck(req->q, since))
 			return false;
 	return true;
@@ -154,7 +180,7 @@ static void watchdog(struct timer_list *t)
 	if (late)
 		pmof_conn_lost(q->conn, PMOF_NO_ANSWER);
 	else if (busy)
-		mod_timer(t, jiffies + STUCK_CHECK);
+		mod_timer(t, jiffies + check_interval());
 }
 
 void pmof_watchdog_init(struct pmof_queue *q)
@@ -172,7 +198,7 @@ void pmof_watchdog_arm(struct pmof_slot *slot)
 	/* A timer that is not pending any more has yet to look, and sees the slot. */
 	smp_mb();
 	if (!timer_pending(t))
-		mod_timer(t, jiffies + STUCK_CHECK);
+		mod_timer(t, jiffies + check_interval());
 }
 
 /* No slot is under way, and none will be. */

@@ -176,6 +176,8 @@ int pmof_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	/* Not begun; if it comes again it is fetched again. */
 	if (rc != -EIOCBQUEUED)
 		pmof_call_free(&req);
+	if (rc == -EAGAIN)
+		pmof_uring_cmd_keep_sqe(cmd);
 	return rc;
 }
 

@@ -156,6 +156,24 @@ static inline const void *pmof_uring_cmd_area(const struct io_uring_cmd *cmd)
 #endif
 }
 
+/*
+ * Before -EAGAIN for a command of an SQE of 128 bytes.  6.10 to 6.13 copy the SQE only then, but go
+ * on with the one in the ring, where the ring's next user is by the time a worker comes to this
+ * one: a PERSIST has become the PUT behind it.  So the copy is made here and is what is used.
+ * Those that know better find nothing left to do.
+ */
+static inline void pmof_uring_cmd_keep_sqe(struct io_uring_cmd *cmd)
+{
+#ifdef HAVE_URING_BARE_COPY
+	struct io_uring_sqe *copy = cmd_to_io_kiocb(cmd)->async_data;
+
+	if (!copy || cmd->sqe == copy)
+		return;
+	memcpy(copy, cmd->sqe, 2 * sizeof(*copy));
+	cmd->sqe = copy;
+#endif
+}
+
 /* Has @done called where it may sleep, and complete the command.  Any context. */
 static inline void pmof_uring_cmd_in_task(struct io_uring_cmd *cmd,
 					  void (*done)(struct io_uring_cmd *cmd,

@@ -79,6 +79,7 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	WRITE_ONCE(ns->nr_sessions, ns->nr_sessions + 1);
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
+	s->call_size = pmof_service_call_size(ns, l->call_size);
 	s->atomics = s->granted & PMOF_RIGHT_WRITE && !ns->service_ops && take_atomics(s, ns);
 	pmof_placement_session(s);
 	s->methods = methods_of(s);
@@ -212,6 +213,7 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.max_inline	= PMOF_MAX_INLINE,
 		.domain		= ns->domain,
 		.placement	= s->placed.placement,
+		.call_size	= s->call_size,
 		.service	= ns->service_ops ? ns->service_ops->id : PMOF_SERVICE_RAW,
 	};
 	if (!(s->granted & PMOF_RIGHT_WRITE))

@@ -177,6 +177,7 @@ static int lost(void *context, u64 slot)
 	struct recovery *rec = context;
 
 	rec->st->lost_slots = true;
+	rec->st->unusable++;
 	return pmof_kv_alloc_mark(&rec->st->alloc, slot) ? -EUCLEAN : 0;
 }
 

@@ -79,6 +79,28 @@ TEST_F(window, persist)
 	io_uring_queue_exit(&ring);
 }
 
+/* An entry is the kernel's no more when it is submitted: what is next may stand there. */
+TEST_F(window, entries_used_again)
+{
+	struct pmof_op p = op(PMOF_OP_PERSIST, 0, WINDOW_OFF, 4096, NULL);
+	struct io_uring ring;
+	struct counts c;
+	int i, j;
+
+	ASSERT_EQ(0, ring_init_cmd(&ring, 0));
+	c = take(self->instance);
+	for (i = 0; i < 50; i++) {
+		for (j = 0; j < RING_DEPTH; j++)
+			ring_cmd(&ring, self->fd, &p, j);
+		ASSERT_EQ(RING_DEPTH, io_uring_submit(&ring));
+		memset(ring.sq.sqes, 0xff, (size_t)2 * RING_DEPTH * sizeof(*ring.sq.sqes));
+		for (j = 0; j < RING_DEPTH; j++)
+			ASSERT_EQ(0, ring_wait(&ring, NULL, NULL)) TH_LOG("round %d", i);
+	}
+	GREW(c, PERSISTS, 50 * RING_DEPTH);
+	io_uring_queue_exit(&ring);
+}
+
 TEST_F(window, atomics)
 {
 	struct pmof_op add = op(PMOF_OP_FETCH_ADD, 0, WINDOW_OFF + 64, 8, NULL);

@@ -330,5 +330,5 @@ state_is() {
 client_up() {
 	lab_rdma_up || return
 	resources_before=$(resources)
-	modprobe pmof-client && lab_wait ready 120
+	modprobe pmof-client io_timeout="$(lab_scaled 30)" && lab_wait ready 120
 }
