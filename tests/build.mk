@@ -99,9 +99,9 @@ include tests/crash/build.mk
 
 include tests/boot/build.mk
 
-include tests/chaos/build.mk
-
 include tests/kv/build.mk
+
+include tests/chaos/build.mk
 
 tests: $(UNIT_PROGRAMS) $(VM_PROGRAMS) ## build the test programs
 

@@ -90,6 +90,7 @@ static void mark_key(const struct store_req *r)
 {
 #ifdef PMOF_CRASH_MARKS
 	pmof_mark(PMOF_MARK_KEY, (u64)crc32c(~0U, r->key, r->o.key_length) << 16 | r->o.key_length);
+	pmof_mark(PMOF_MARK_VERSION, r->version);
 #endif
 }
 

@@ -161,7 +161,7 @@ struct store {
 	const char *name;
 	siphash_key_t hash_key;
 	bool read_only;			/* damaged, or failed: it takes no changes */
-	bool lost_slots;		/* what they held cannot be read: any key may be there */
+	bool lost_slots;		/* they cannot be read, or found: any key may be there */
 
 	struct pmof_kv_index index;
 	struct pmof_kv_alloc alloc;
@@ -170,6 +170,7 @@ struct store {
 	u32 grow_bits;
 	unsigned long grow_after;	/* jiffies: there was no memory for it */
 	u64 last_generation;
+	u64 unusable;			/* slots in use for ever: bad, or lost without memory */
 
 	/* The log. */
 	u32 records;
@@ -250,11 +251,12 @@ void pmof_store_take_key(struct store *st, u64 hash);
 bool pmof_store_key_is_taken(const struct store *st, u64 hash);
 void pmof_store_damaged(struct store *st, const char *what);
 
-/* change.c, read.c */
+/* change.c, read.c, check.c */
 extern const struct store_op pmof_store_changes[];
 extern const unsigned int pmof_store_nr_changes;
 extern const struct store_op pmof_store_reads[];
 extern const unsigned int pmof_store_nr_reads;
+extern const struct store_op pmof_store_check;
 u32 pmof_store_reply_status(const struct store_req *r);
 
 /* context.c */
@@ -310,6 +312,8 @@ struct store_found {
 };
 
 u64 pmof_store_hash(const struct store *st, const u8 *key, u32 length);
+bool pmof_store_probe(const struct store *st, u64 offset, u64 length);
+bool pmof_store_probe_header(const struct store *st, u64 slot, u64 room);
 int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_object *o);
 int pmof_store_find(const struct store *st, u64 hash, const u8 *key, u32 length,
 		    struct store_found *f);

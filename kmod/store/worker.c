@@ -138,6 +138,8 @@ static const struct store_op *find_op(u8 opcode)
 	for (i = 0; i < pmof_store_nr_reads; i++)
 		if (pmof_store_reads[i].opcode == opcode)
 			return &pmof_store_reads[i];
+	if (pmof_store_check.opcode == opcode)
+		return &pmof_store_check;
 	return NULL;
 }
 

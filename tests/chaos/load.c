@@ -4,8 +4,7 @@
  *
  *   load -i INDEX -s SEED [-o CONNECT-OPTIONS] [-r]
  *
- * Connects, writes by several threads, and does what the host says in /host/VM.1.NUMBER.cmd,
- * "VERB [SECONDS]", with an answer in the same with .answer:
+ * Connects, writes by several threads, and does what the host says (host.h):
  *   back    the disturbance is over: says when every thread had an acknowledgement
  *   check   stands still, compares all that was acknowledged, goes on
  *   reload  closes the device, loads the module anew, connects
@@ -15,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "host.h"
 #include "load.h"
 
 #define AREA	MiB	/* of each thread */
@@ -24,7 +24,7 @@ struct device device;
 enum order order = RUN;
 
 static struct worker workers[KINDS];
-static const char *vm, *connect_options = "";
+static const char *connect_options = "";
 static bool reconnect;
 static char failure[256];	/* of the device itself */
 
@@ -229,58 +229,17 @@ static void do_reload(char *answer, size_t size)
 	snprintf(answer, size, "%s %s", rc ? "failed" : "reloaded", rc ? strerror(-rc) : "");
 }
 
-static void reply(unsigned int number, const char *answer)
+static bool serve(const char *verb, double seconds, char *answer)
 {
-	char temp[64], path[64];
-	FILE *f;
-
-	snprintf(temp, sizeof(temp), "/host/.%s.answer", vm);
-	snprintf(path, sizeof(path), "/host/%s.1.%u.answer", vm, number);
-	f = fopen(temp, "w");
-	if (!f || fprintf(f, "%s\n", answer) < 0 || fclose(f) || rename(temp, path))
-		abort();
-}
-
-/* False: the end. */
-static bool serve(unsigned int number, const char *verb, double seconds)
-{
-	char answer[400] = "what?";
-
 	if (!strcmp(verb, "back"))
-		do_back(answer, sizeof(answer), seconds);
+		do_back(answer, HOST_ANSWER, seconds);
 	else if (!strcmp(verb, "check"))
-		do_check(answer, sizeof(answer), seconds);
+		do_check(answer, HOST_ANSWER, seconds);
 	else if (!strcmp(verb, "reload"))
-		do_reload(answer, sizeof(answer));
+		do_reload(answer, HOST_ANSWER);
 	else if (!strcmp(verb, "end"))
-		snprintf(answer, sizeof(answer), "ended");
-	reply(number, answer);
+		snprintf(answer, HOST_ANSWER, "ended");
 	return strcmp(verb, "end") != 0;
-}
-
-static void follow_host(void)
-{
-	unsigned int number = 1;
-	char path[64], verb[16];
-	bool go = true;
-
-	while (go) {
-		double seconds = 60;
-		FILE *f;
-		int n;
-
-		usleep(20000);
-		watch_device();
-		snprintf(path, sizeof(path), "/host/%s.1.%u.cmd", vm, number);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		n = fscanf(f, "%15s %lf", verb, &seconds);
-		fclose(f);
-		if (n < 1)
-			abort();
-		go = serve(number++, verb, seconds);
-	}
 }
 
 /* --- all of it ------------------------------------------------------------------ */
@@ -344,7 +303,6 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	vm = vm_env("LAB_VM", "client1");
 	init_lock();
 	rc = open_device();
 	if (rc) {
@@ -352,7 +310,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	start_workers(index, seed);
-	follow_host();
+	host_follow(&(struct host_ops){ .serve = serve, .idle = watch_device });
 	__atomic_store_n(&order, END, __ATOMIC_RELEASE);
 	for (i = 0; i < KINDS; i++)
 		pthread_join(workers[i].thread, NULL);

@@ -8,7 +8,8 @@ KV_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstr
 	-D_GNU_SOURCE -Iuapi -Iuserlib
 KV_HEADERS := $(wildcard tests/kv/*.h) userlib/libpmofkv.h uapi/pmof_kv.h
 KV_LINEAR := tests/kv/linear.c tests/kv/register.c tests/kv/history.c
-KV_RECORD := tests/kv/record.c tests/kv/history.c
+KV_RECORDER := tests/kv/recorder.c tests/kv/history.c
+KV_RECORD := tests/kv/record.c $(KV_RECORDER)
 
 $(KV_BUILD)/lincheck: tests/kv/lincheck.c $(KV_LINEAR) $(KV_HEADERS)
 	@mkdir -p $(@D)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records a history (history.h) of operations on a store: many threads, each with an open file of
- * its own, few keys. Values are of all sizes and made from their tag, so a torn one, or a
- * mixture, is told at once. It goes on over crashes of the server: an operation that fails with
- * EIO is one of unknown outcome.
+ * Records a history (history.h) of operations on a store (recorder.h): many threads, each with
+ * an open file of its own. It goes on over crashes of the server.
  *
  * Exit status 0: recorded; 1: a value was none that was ever put, or an error that should not be;
  * 2: usage.
@@ -13,20 +11,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "history.h"
-#include "libpmofkv.h"
+#include "recorder.h"
 
 #define DEVICES_MAX	16
 #define THREADS_MAX	64
-#define KEYS_MAX	1000
-#define VALUE_MAX	40000U
-#define PAUSE_NS	20000000	/* behind an error */
 
 struct arguments {
 	const char *device[DEVICES_MAX];
@@ -35,217 +27,12 @@ struct arguments {
 	const char *output, *until;
 };
 
-struct recorder {
+struct client {
 	const struct arguments *a;
+	struct recorder recorder;
 	struct pmofkv *kv;
 	pthread_t thread;
-	struct history history;
-	uint64_t random;
-	unsigned int client;
-	uint64_t tag;			/* the last one that this client has put */
-	uint64_t version[KEYS_MAX];	/* that it has last heard of */
-	unsigned char *value;
-	uint64_t errors;
 };
-
-/* Keys of another run are none of this history's: this number is in each. */
-static uint64_t run_number;
-static atomic_bool failed;
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-static void pause_a_bit(void)
-{
-	static const struct timespec t = { .tv_nsec = PAUSE_NS };
-
-	nanosleep(&t, NULL);
-}
-
-static uint64_t mix(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
-}
-
-static uint64_t below(struct recorder *r, uint64_t limit)
-{
-	return mix(&r->random) % limit;
-}
-
-/* --- values ------------------------------------------------------------------------- */
-
-/* Bytes of the value of a tag: mostly small, some that go one-sided. */
-static size_t value_size(const struct arguments *a, uint64_t tag)
-{
-	uint64_t state = tag, kind = mix(&state) % 4, size = mix(&state);
-
-	size = sizeof(tag) + size % (kind ? 200 : a->max_value);
-	return size;
-}
-
-static void make_value(const struct arguments *a, uint64_t tag, unsigned char *buf)
-{
-	size_t size = value_size(a, tag), at;
-	uint64_t state = tag, word = tag;
-
-	for (at = 0; at < size; at += sizeof(word)) {
-		memcpy(buf + at, &word, size - at < sizeof(word) ? size - at : sizeof(word));
-		word = mix(&state);
-	}
-}
-
-/* The tag of a value, or 0: it is none. */
-static uint64_t take_value(struct recorder *r, const unsigned char *value, size_t size)
-{
-	uint64_t tag;
-
-	if (size < sizeof(tag))
-		return 0;
-	memcpy(&tag, value, sizeof(tag));
-	if (!tag || size != value_size(r->a, tag))
-		return 0;
-	make_value(r->a, tag, r->value);
-	return memcmp(value, r->value, size) ? 0 : tag;
-}
-
-/* --- operations ------------------------------------------------------------------------ */
-
-struct key {
-	char text[64];
-	size_t length;
-};
-
-static struct key make_key(uint64_t number)
-{
-	struct key key;
-
-	key.length = (size_t)snprintf(key.text, sizeof(key.text), "history-%016" PRIx64 "-%" PRIu64,
-				      run_number, number);
-	return key;
-}
-
-static void give_up(const char *what, int error)
-{
-	fprintf(stderr, "record: %s: %s\n", what, strerror(-error));
-	atomic_store(&failed, true);
-}
-
-static uint64_t expect(struct recorder *r, const struct op *op)
-{
-	uint64_t version = r->version[op->key];
-
-	if (below(r, 2))
-		return EXPECT_ANY;
-	if (op->kind == OP_PUT && (!version || !below(r, 4)))
-		return EXPECT_NONE;
-	return version ? version : EXPECT_ANY;
-}
-
-static int do_put(struct recorder *r, const struct key *key, struct op *op)
-{
-	op->tag = (uint64_t)(r->client + 1) << 40 | ++r->tag;
-	op->expected = expect(r, op);
-	make_value(r->a, op->tag, r->value);
-	op->call = now();
-	return pmofkv_put_if(r->kv, key->text, key->length, r->value, value_size(r->a, op->tag),
-			     op->expected, &op->version);
-}
-
-static int do_delete(struct recorder *r, const struct key *key, struct op *op)
-{
-	op->expected = expect(r, op);
-	op->call = now();
-	return pmofkv_delete_if(r->kv, key->text, key->length, op->expected, &op->version);
-}
-
-static int do_get(struct recorder *r, const struct key *key, struct op *op)
-{
-	size_t size;
-	void *value;
-	int ret;
-
-	op->call = now();
-	ret = pmofkv_get_alloc(r->kv, key->text, key->length, &value, &size, &op->version);
-	op->ret = now();
-	if (ret)
-		return ret;
-	op->tag = take_value(r, value, size);
-	if (!op->tag) {
-		fprintf(stderr, "record: key %" PRIu64 ", version %" PRIu64 ": %zu bytes that nobody "
-			"has put\n", op->key, op->version, size);
-		atomic_store(&failed, true);
-	}
-	free(value);
-	return 0;
-}
-
-/* False: the operation is not of the history, as it has changed nothing and tells nothing. */
-static bool take_result(struct recorder *r, struct op *op, int ret)
-{
-	switch (ret) {
-	case 0:
-		op->result = RESULT_OK;
-		break;
-	case -ENOENT:
-		op->result = RESULT_NONE;
-		break;
-	case -EEXIST:
-		op->result = RESULT_EXISTS;
-		break;
-	case -ESTALE:
-		op->result = RESULT_STALE;
-		break;
-	case -EIO:
-	case -ENODEV:
-		r->errors++;
-		pause_a_bit();
-		op->result = RESULT_UNKNOWN;
-		return op->kind != OP_GET;
-	case -EBUSY:
-	case -ENOSPC:
-		r->errors++;
-		pause_a_bit();
-		return false;
-	default:
-		give_up("an operation", ret);
-		return false;
-	}
-	r->version[op->key] = op->kind == OP_DELETE && !ret ? 0 : op->version;
-	return true;
-}
-
-static void operate(struct recorder *r)
-{
-	struct op op = { .key = below(r, r->a->keys), .client = r->client };
-	struct key key = make_key(op.key);
-	uint64_t kind = below(r, 10);
-	int ret;
-
-	if (kind < 4) {
-		op.kind = OP_PUT;
-		ret = do_put(r, &key, &op);
-	} else if (kind < 5) {
-		op.kind = OP_DELETE;
-		ret = do_delete(r, &key, &op);
-	} else {
-		op.kind = OP_GET;
-		ret = do_get(r, &key, &op);
-	}
-	/* Of a get it was read before its value was looked at. */
-	if (!op.ret)
-		op.ret = now();
-	if (take_result(r, &op, ret) && !history_add(&r->history, &op))
-		give_up("memory", -ENOMEM);
-}
 
 /* --- a client ------------------------------------------------------------------------------ */
 
@@ -253,34 +40,36 @@ static bool is_over(const struct arguments *a, uint64_t nr, uint64_t end)
 {
 	if (a->until)
 		return !access(a->until, F_OK);
-	return a->ops ? nr == a->ops : now() >= end;
+	return a->ops ? nr == a->ops : recorder_now() >= end;
 }
 
 static void *record(void *arg)
 {
-	struct recorder *r = arg;
-	uint64_t end = now() + r->a->seconds * 1000000000, i;
+	struct client *c = arg;
+	uint64_t end = recorder_now() + c->a->seconds * 1000000000, i;
 
-	for (i = 0; !atomic_load(&failed) && !is_over(r->a, i, end); i++)
-		operate(r);
+	for (i = 0; !atomic_load(&c->recorder.shared->failed) && !is_over(c->a, i, end); i++)
+		recorder_operate(&c->recorder);
 	return NULL;
 }
 
-static int start(struct recorder *r, const struct arguments *a, unsigned int client)
+/* Every other one puts by sa whatever the size. */
+static int start(struct client *c, const struct arguments *a, struct recording *shared,
+		 unsigned int nr)
 {
+	struct pmofkv_options opt;
 	int ret;
 
-	r->a = a;
-	r->client = client;
-	r->random = a->seed * 1000 + client;
-	r->value = malloc(VALUE_MAX + 2 * sizeof(uint64_t));
-	if (!r->value)
-		return -ENOMEM;
-	ret = pmofkv_open(a->device[client % a->nr_devices], O_RDWR, NULL, &r->kv);
-	return ret ? ret : -pthread_create(&r->thread, NULL, record, r);
+	c->a = a;
+	pmofkv_options_init(&opt);
+	opt.protocol = nr % 2 ? PMOFKV_SA : PMOFKV_AUTO;
+	ret = pmofkv_open(a->device[nr % a->nr_devices], O_RDWR, &opt, &c->kv);
+	if (!ret)
+		ret = recorder_init(&c->recorder, shared, c->kv, nr);
+	return ret ? ret : -pthread_create(&c->thread, NULL, record, c);
 }
 
-static int write_history(const struct arguments *a, const struct recorder *r)
+static int write_history(const struct arguments *a, const struct client *c)
 {
 	FILE *f = a->output ? fopen(a->output, "we") : stdout;
 	uint64_t errors = 0, ops = 0;
@@ -292,10 +81,12 @@ static int write_history(const struct arguments *a, const struct recorder *r)
 		return 1;
 	}
 	for (i = 0; i < a->threads; i++) {
-		for (j = 0; j < r[i].history.nr; j++)
-			history_print_op(f, &r[i].history.op[j]);
-		ops += r[i].history.nr;
-		errors += r[i].errors;
+		const struct recorder *r = &c[i].recorder;
+
+		for (j = 0; j < r->history.nr; j++)
+			history_print_op(f, &r->history.op[j]);
+		ops += r->history.nr;
+		errors += r->errors;
 	}
 	fprintf(stderr, "record: %" PRIu64 " operations, %" PRIu64 " errors\n", ops, errors);
 	return f != stdout && fclose(f) ? 1 : 0;
@@ -303,24 +94,28 @@ static int write_history(const struct arguments *a, const struct recorder *r)
 
 static int run(const struct arguments *a)
 {
-	static struct recorder r[THREADS_MAX];
+	static struct client c[THREADS_MAX];
+	struct recording shared;
 	unsigned int i, started;
-	int ret = 0;
+	int ret = 0, status;
 
-	run_number = now() ^ a->seed << 48;
+	recording_init(&shared, a->keys, a->max_value, a->seed);
 	for (started = 0; started < a->threads && !ret; started += !ret)
-		ret = start(&r[started], a, started);
-	if (ret)
-		give_up("start", ret);
-	for (i = 0; i < started; i++)
-		pthread_join(r[i].thread, NULL);
-	ret = write_history(a, r);
-	for (i = 0; i < a->threads; i++) {
-		pmofkv_close(r[i].kv);
-		history_free(&r[i].history);
-		free(r[i].value);
+		ret = start(&c[started], a, &shared, started);
+	if (ret) {
+		fprintf(stderr, "record: start: %s\n", strerror(-ret));
+		atomic_store(&shared.failed, true);
 	}
-	return ret || atomic_load(&failed);
+	for (i = 0; i < started; i++)
+		pthread_join(c[i].thread, NULL);
+	status = write_history(a, c);
+	for (i = 0; i < a->threads; i++) {
+		pmofkv_close(c[i].kv);
+		recorder_end(&c[i].recorder);
+	}
+	if (*shared.error)
+		fprintf(stderr, "record: %s\n", shared.error);
+	return status || atomic_load(&shared.failed);
 }
 
 /* --- the command line -------------------------------------------------------------------------- */
@@ -355,7 +150,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_KEYS:
-		a->keys = (unsigned int)number(state, arg, KEYS_MAX);
+		a->keys = (unsigned int)number(state, arg, RECORDER_KEYS);
 		return 0;
 	case OPT_THREADS:
 		a->threads = (unsigned int)number(state, arg, THREADS_MAX);
@@ -370,7 +165,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->seed = number(state, arg, UINT32_MAX);
 		return 0;
 	case OPT_MAX_VALUE:
-		a->max_value = (unsigned int)number(state, arg, VALUE_MAX);
+		a->max_value = (unsigned int)number(state, arg, RECORDER_VALUE);
 		return 0;
 	case OPT_OUTPUT:
 		a->output = arg;
@@ -399,7 +194,7 @@ int main(int argc, char **argv)
 		.doc = "Records a history of operations on a store, for lincheck.",
 	};
 	struct arguments a = { .keys = 5, .threads = 4, .seconds = 5, .seed = 1,
-			       .max_value = VALUE_MAX };
+			       .max_value = RECORDER_VALUE };
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);

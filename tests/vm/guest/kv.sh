@@ -78,11 +78,28 @@ kv_redis() {
 	kill $_redis && wait $_redis && return $_status
 }
 
-# history_start NAME: in the background, until history_check.
+# more_clients: three other client IDs; sets others.
+more_clients() {
+	others=''
+	for _c in 1 2 3; do
+		_device=$(pmof_connect "$OPTIONS,id=other$_c") || return
+		others="$others $_device"
+	done
+}
+
+no_more_clients() {
+	for _device in $others; do
+		pmof_disconnect $_device || return
+	done
+}
+
+# history_start NAME DEVICE...: in the background, until history_check.
 history_start() {
 	rm -f /tmp/history.stop
-	$PROGRAMS/kv_record --threads 4 --keys 4 --until /tmp/history.stop --seed 1 \
-		--output /host/history.$1 pmof0 >/tmp/history.$1 2>&1 &
+	_name=$1
+	shift
+	$PROGRAMS/kv_record --threads 8 --keys 4 --until /tmp/history.stop --seed 1 \
+		--output /host/history.$_name "$@" >/tmp/history.$_name 2>&1 &
 	history_pid=$!
 	sleep 4
 }
@@ -116,7 +133,8 @@ kv_tools() {
 	else
 		t_skip "redis-benchmark" "no libhiredis-dev or redis-tools on the host"
 	fi
-	history_start quiet
+	history_start quiet pmof0
+	t "check, while it is used" pmof kv check pmof0
 	t "a history is linearizable" history_check quiet
 	tap_end
 }
