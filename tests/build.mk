@@ -87,7 +87,7 @@ $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
 
 # The store's, with our libraries inside.
-KV_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,kv kv_call kv_crash)
+KV_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,kv kv_call kv_crash kv_large)
 KV_LIBS := $(USER_BUILD)/libpmofkv.a $(USER_BUILD)/libpmof.a
 $(KV_PROGRAMS): TEST_CFLAGS += -Iuapi -Iuserlib
 $(KV_PROGRAMS): tests/vm/kv.h $(KV_LIBS)
@@ -197,6 +197,9 @@ bench: ## pmof beside NVMe-oF and others: ratios, instructions, plots (25 minute
 bench-kalia: ## figures 2 and 3 of Kalia et al.: counts and ratios, with a plot
 	@BUILD="$(BUILD)" tests/bench/kalia
 
+bench-kv: ## a store's put protocols, herd beside sa: counts, the server's time as ratios (5 minutes)
+	@BUILD="$(BUILD)" tests/bench/kv $(KVER:%=--kernel %)
+
 lint: ## run the checkers on everything; exit non-zero on any finding
 	@BUILD="$(BUILD)" scripts/lint
 
@@ -206,7 +209,7 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
 	$(VM_PROGRAMS:%=%.d)
 
-.PHONY: bench bench-kalia bench-programs check check-crash-plugin check-kcsan check-lab check-long \
+.PHONY: bench bench-kalia bench-kv bench-programs check check-crash-plugin check-kcsan check-lab check-long \
 	check-model check-mutants check-sanitized check-unit check-vm check-vm-mutants crash-selftest \
 	demo fuzz lab-rxe lab-rxe-marks lint print-trace-plugin \
 	tests trace-plugin

@@ -13,7 +13,7 @@
 
 /* --- connect --------------------------------------------------------------- */
 
-enum { OPT_QUEUES = OPT_LAST, OPT_DEPTH, OPT_METHOD, OPT_ID, OPT_READ_ONLY,
+enum { OPT_QUEUES = OPT_LAST, OPT_DEPTH, OPT_MAX_CALL, OPT_METHOD, OPT_ID, OPT_READ_ONLY,
 	OPT_NO_BLOCK, OPT_CACHE, OPT_BLOCK_SIZE, OPT_POLL_QUEUES,
 	OPT_KEEP_ALIVE, OPT_RECONNECT, OPT_FAIL_IO, OPT_LOSS,
 	OPT_KEY, OPT_EXCLUSIVE, OPT_TAKEOVER, OPT_SAVE, OPT_FILE, OPT_CONNECT_ALL, OPT_WAIT };
@@ -35,6 +35,8 @@ static const struct argp_option connect_options[] = {
 	  "may grant fewer", 0 },
 	{ "depth", OPT_DEPTH, "N", 0, "Requests under way on one queue, 4 to 1024; default 128",
 	  0 },
+	{ "max-call", OPT_MAX_CALL, "BYTES", 0, "Bytes of the longest message to a service, as a "
+	  "put into a store: 4k (default) to 260k, a multiple of 4k; the server may grant less", 0 },
 	{ "persist", OPT_METHOD, "METHOD", 0, "How durability is reached: auto (default: by size), "
 	  "read, assist, rpc or flush", 0 },
 	{ "id", OPT_ID, "ID", 0, "Client ID; default the host name", 0 },
@@ -235,6 +237,9 @@ static error_t parse_connect(int key, char *arg, struct argp_state *state)
 	case OPT_METHOD:
 		c->args.method = arg_method(state, arg);
 		return 0;
+	case OPT_MAX_CALL:
+		c->args.max_call = arg_call_size(state, "--max-call", arg);
+		return 0;
 	case OPT_JSON:
 		c->json = true;
 		return 0;
@@ -279,7 +284,8 @@ static const struct reason connect_reasons[] = {
 	  "namespace's list, are --id and --key right, and is the key the server's?" },
 	{ EROFS, "this client may only read", "connect with --read-only" },
 	{ EPERM, "no permission", "run this as root" },
-	{ ENOMEM, "out of memory", "ask for fewer --queues or a smaller --depth" },
+	{ ENOMEM, "out of memory, here or at the server",
+	  "ask for fewer --queues, a smaller --depth or a smaller --max-call" },
 	{ 0 }
 };
 

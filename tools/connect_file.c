@@ -37,6 +37,7 @@ static void args_from(struct pmof_connect_args *args, struct json_object *o)
 	args->device_loss_timeout = json_text(o, "device_loss_timeout", NULL);
 	args->exclusive = json_flag(o, "exclusive", false);
 	args->takeover = json_flag(o, "takeover", false);
+	args->max_call = (unsigned int)json_number(o, "max_call", 0);
 }
 
 /* Seconds, that the caller has checked; NULL: the default. */
@@ -82,6 +83,7 @@ static struct json_object *args_to(const struct pmof_connect_args *args)
 		put_bool(o, "exclusive", true);
 	if (args->takeover)
 		put_bool(o, "takeover", true);
+	put_number(o, "max_call", args->max_call);
 	return o;
 }
 

@@ -30,6 +30,14 @@ void kv_image_close(struct kv_image *im);
 #define KV_UUID_TEXT	37
 char *kv_uuid_text(const uint8_t uuid[16], char buf[KV_UUID_TEXT]);
 
+/* --- kv_online.c: by its server ------------------------------------------------- */
+
+/* The device of a connection to a store? */
+bool kv_is_online(const char *path);
+
+/* Checks it and prints what is found.  0; -EUCLEAN: damaged; else it has complained. */
+int kv_check_online(const char *device, bool json, size_t shown);
+
 /* --- kv_data.c, kv_list.c ----------------------------------------------------- */
 
 /* pmofkv_open(), and the complaint. */

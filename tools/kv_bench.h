@@ -22,6 +22,7 @@
  * @protocol: of the puts
  * @seed: of all that is random
  * @json: print that
+ * @emulated: set by the run: the server emulates a slower medium
  * @results: objects of what was measured
  */
 struct kv_bench {
@@ -37,6 +38,7 @@ struct kv_bench {
 	enum pmofkv_protocol protocol;
 	uint64_t seed;
 	bool json;
+	bool emulated;
 	struct json_object *results;
 };
 
@@ -63,7 +65,7 @@ struct kv_bench_result {
  * kv_bench_run.c: @load: puts keys 0 to b->keys - 1, each once; else b->workload.  Returns 0 or the
  * first error of an operation.
  */
-int kv_bench_run(const struct kv_bench *b, bool load, struct kv_bench_result *r);
+int kv_bench_run(struct kv_bench *b, bool load, struct kv_bench_result *r);
 
 /* kv_bench_report.c */
 struct json_object *kv_bench_object(const struct kv_bench *b, bool load,

@@ -27,6 +27,21 @@ static struct json_object *op_object(const struct kv_bench_result *r, enum kv_op
 	return o;
 }
 
+/* What the worker has done for requests, without what it does between them. */
+static uint64_t handler_ns(const struct kv_bench_result *r)
+{
+	static const enum pmof_kv_stat parts[] = {
+		PMOF_KV_STAT_PUT_NS, PMOF_KV_STAT_PREPARE_NS, PMOF_KV_STAT_COMMIT_NS,
+		PMOF_KV_STAT_DELETE_NS, PMOF_KV_STAT_GET_NS,
+	};
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		sum += r->stat_after[parts[i]] - r->stat_before[parts[i]];
+	return sum;
+}
+
 /* What the store has counted up. */
 static struct json_object *stat_object(const struct kv_bench_result *r, double by)
 {
@@ -41,6 +56,7 @@ static struct json_object *stat_object(const struct kv_bench_result *r, double b
 		else
 			put_u64(o, pmofkv_stat_name(i), n);
 	}
+	put_double(o, "handler_ns", (double)handler_ns(r) / (by > 0 ? by : 1));
 	return o;
 }
 
@@ -104,6 +120,7 @@ static struct json_object *report_object(const struct kv_bench *b)
 	put_text(o, "protocol", pmofkv_protocol_name(b->protocol));
 	put_u64(o, "threads", b->threads);
 	put_u64(o, "seed", b->seed);
+	put_bool(o, "emulated", b->emulated);
 	put_object(o, "results", json_object_get(b->results));
 	return o;
 }
@@ -124,7 +141,9 @@ static const struct column work_fields[] = {
 	{ "fences", "per_op.store.fences", COL_COUNT },
 	{ "lines written back", "per_op.store.lines", COL_COUNT },
 	{ "bytes copied by server", "per_op.store.copied", COL_COUNT },
+	{ "bytes stored by server", "per_op.store.stored", COL_COUNT },
 	{ "store's time", "per_op.store.busy_ns", COL_NS },
+	{ "of that, on requests", "per_op.store.handler_ns", COL_NS },
 };
 
 static void print_result(struct json_object *result)
@@ -157,5 +176,6 @@ void kv_bench_print(const struct kv_bench *b)
 	putchar('\n');
 	for (i = 0; i < json_object_array_length(b->results); i++)
 		print_result(json_object_array_get_idx(b->results, i));
+	note_emulated(o, b->device);
 	json_object_put(o);
 }

@@ -316,7 +316,15 @@ static int measure(struct worker *w, struct run *run, struct kv_bench_result *r)
 	return ret < 0 ? ret : 0;
 }
 
-int kv_bench_run(const struct kv_bench *b, bool load, struct kv_bench_result *r)
+static bool is_emulated(const struct pmofkv *kv)
+{
+	char text[8];
+
+	return !pmof_read_attr(pmofkv_instance(kv), "emulated", text, sizeof(text)) &&
+	       text[0] == '1';
+}
+
+int kv_bench_run(struct kv_bench *b, bool load, struct kv_bench_result *r)
 {
 	struct run run = { .b = b, .load = load, .ops = load ? b->keys : b->ops,
 			   .next = load ? 0 : b->keys };
@@ -330,6 +338,8 @@ int kv_bench_run(const struct kv_bench *b, bool load, struct kv_bench_result *r)
 	}
 	if (!ret)
 		ret = measure(w, &run, r);
+	if (!ret)
+		b->emulated = is_emulated(w->kv);
 	for (i = 0; i < opened; i++) {
 		if (!ret)
 			merge(r, &w[i]);

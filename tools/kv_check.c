@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* pmof kv check: a store that is not in use, read only. */
+/* pmof kv check: a store that is not in use, read only.  One that is: kv_online.c. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -331,15 +331,19 @@ int cmd_kv_check(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options, .parser = parse_check, .args_doc = "FILE|DEVICE",
 		.doc = "Reads a store that is not in use as the server's recovery would, and tells "
-		       "what it holds. Nothing is changed. Exit status 0: clean, 1: damaged or no "
-		       "store.",
+		       "what it holds; or has the server of a connected one compare what it holds "
+		       "with its index. Nothing is changed. Exit status 0: clean, 1: damaged or "
+		       "no store.",
 	};
 	struct kv_check c = { .faults = new_array(), .leftovers = new_array() };
 	struct kv_report *r = calloc(1, sizeof(*r));
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
-	ret = r ? check(&c, r) : -ENOMEM;
+	if (kv_is_online(c.path))
+		ret = kv_check_online(c.path, c.json, c.verbose ? SIZE_MAX : FAULTS_SHOWN);
+	else
+		ret = r ? check(&c, r) : -ENOMEM;
 	json_object_put(c.faults);
 	json_object_put(c.leftovers);
 	free(r);

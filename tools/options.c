@@ -54,6 +54,18 @@ unsigned int arg_uint(struct argp_state *state, const char *what, const char *s,
 	return v;
 }
 
+#define CALL_SIZE_STEP	4096U
+#define CALL_SIZE_MAX	(65 * CALL_SIZE_STEP)
+
+unsigned int arg_call_size(struct argp_state *state, const char *what, const char *s)
+{
+	uint64_t n = arg_size(state, what, s);
+
+	if (n < CALL_SIZE_STEP || n > CALL_SIZE_MAX || n % CALL_SIZE_STEP)
+		argp_error(state, "%s '%s' is out of range: 4k to 260k, a multiple of 4k", what, s);
+	return (unsigned int)n;
+}
+
 uint64_t arg_seconds(struct argp_state *state, const char *what, const char *s)
 {
 	uint64_t ns = 1;

@@ -53,6 +53,7 @@ static inline __le64 cpu_to_le64(u64 v) { return v; }
 
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
 #define sort(base, nr, size, compare, swap)	qsort(base, nr, size, compare)
+#define cond_resched()	do { } while (0)
 
 /* As the kernel's: neither begins nor ends with an inversion. Four bits at a time. */
 static inline u32 crc32c(u32 crc, const void *data, unsigned int length)

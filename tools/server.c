@@ -132,7 +132,8 @@ int cmd_server_unexport(int argc, char **argv)
 /* --- export ---------------------------------------------------------------- */
 
 enum { OPT_NAME = OPT_LAST, OPT_READ_ONLY, OPT_ALLOW_VOLATILE, OPT_PORT,
-       OPT_PLACEMENT, OPT_DEEP_FLUSH, OPT_SERVICE, OPT_ALLOW, OPT_EMULATE };
+       OPT_PLACEMENT, OPT_DEEP_FLUSH, OPT_SERVICE, OPT_ALLOW, OPT_EMULATE,
+       OPT_MAX_CALL };
 
 #define EMULATE_MAX	1000000		/* ns, MB/s: the attributes' own */
 
@@ -146,6 +147,7 @@ struct export {
 	const char *write_mbps;
 	const char *placement;	/* NULL: auto */
 	const char *service;	/* NULL: raw */
+	unsigned int max_call;	/* 0: the kernel's default */
 	unsigned int port;	/* 0: all */
 	struct allow allow[ALLOW_MAX];
 	unsigned int nr_allow;	/* 0: anybody */
@@ -164,6 +166,8 @@ static const struct argp_option export_options[] = {
 	  "have flushed as well", 0 },
 	{ "service", OPT_SERVICE, "raw|store", 0, "What clients find: bytes (raw, the default), or "
 	  "a key-value store, which `pmof kv format` has made there (store)", 0 },
+	{ "max-call", OPT_MAX_CALL, "BYTES", 0, "Of the longest message that a client of the service "
+	  "may ask for: 4k to 260k (default), a multiple of 4k", 0 },
 	{ "emulate", OPT_EMULATE, "NS[:MBPS]", 0, "For measurements: emulate a slower medium, each "
 	  "fence so many nanoseconds longer, writes at most so many 10^6 bytes a second", 0 },
 	{ "allow", OPT_ALLOW, "ID[:ro]", 0, "Let this client use it, with :ro only read, and nobody "
@@ -236,6 +240,9 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SERVICE:
 		e->service = arg_service(state, arg);
+		return 0;
+	case OPT_MAX_CALL:
+		e->max_call = arg_call_size(state, "--max-call", arg);
 		return 0;
 	case OPT_ALLOW:
 		if (e->nr_allow == ALLOW_MAX)
@@ -322,6 +329,16 @@ static int check_device(const struct export *e)
 	return S_ISBLK(st.st_mode) ? 0 : -ENOTBLK;
 }
 
+static int set_max_call(const struct export *e)
+{
+	char text[16];
+
+	if (!e->max_call)
+		return 0;
+	snprintf(text, sizeof(text), "%u", e->max_call);
+	return cfg_write(text, "namespaces/%s/max_call", e->name);
+}
+
 static int enable(const struct export *e)
 {
 	int log = klog_open();
@@ -341,6 +358,8 @@ static int enable(const struct export *e)
 		ret = cfg_write(e->placement, "namespaces/%s/placement", e->name);
 	if (!ret && e->service)
 		ret = cfg_write(e->service, "namespaces/%s/service", e->name);
+	if (!ret)
+		ret = set_max_call(e);
 	if (!ret)
 		ret = cfg_write("1", "namespaces/%s/enable", e->name);
 	if (ret)

@@ -13,6 +13,7 @@ static const struct attr namespace_attrs[] = {
 	{ "domain", ATTR_TEXT }, { "placement", ATTR_TEXT }, { "deep_flush", ATTR_BOOL },
 	{ "durable", ATTR_BOOL }, { "sessions", ATTR_NUMBER }, { "allow_any", ATTR_BOOL },
 	{ "bad_sectors", ATTR_NUMBER }, { "service", ATTR_TEXT },
+	{ "max_call", ATTR_NUMBER },
 	{ "emulate_latency_ns", ATTR_NUMBER }, { "emulate_write_mbps", ATTR_NUMBER },
 };
 

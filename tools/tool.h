@@ -109,6 +109,9 @@ uint64_t arg_word(struct argp_state *state, const char *what, const char *s);
 unsigned int arg_uint(struct argp_state *state, const char *what, const char *s,
 		      unsigned int min, unsigned int max);
 uint64_t arg_seconds(struct argp_state *state, const char *what, const char *s);
+
+/* Bytes of the longest message of a CALL, as the kernel takes it. */
+unsigned int arg_call_size(struct argp_state *state, const char *what, const char *s);
 struct addr arg_addr(struct argp_state *state, const char *s);
 const char *arg_name(struct argp_state *state, const char *what, const char *s, size_t max);
 

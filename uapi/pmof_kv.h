@@ -33,6 +33,7 @@ enum pmof_kv_opcode {
 	PMOF_KV_SCAN		= 0x31,
 	PMOF_KV_OUTCOME		= 0x32,	/* of a put or delete, by its number */
 	PMOF_KV_STAT		= 0x33,
+	PMOF_KV_CHECK		= 0x34,	/* does the store agree with itself? */
 };
 
 enum pmof_kv_status {
@@ -285,11 +286,18 @@ enum pmof_kv_stat {
 	PMOF_KV_STAT_GETS_INLINE,	/* of these, answered with the value */
 	PMOF_KV_STAT_SCANS,
 	PMOF_KV_STAT_CHECKPOINTS,
-	PMOF_KV_STAT_COPIED,		/* bytes that the server's CPU has copied */
+	PMOF_KV_STAT_COPIED,		/* bytes of values that the server's CPU has copied */
 	PMOF_KV_STAT_LINES,		/* cache lines written back or past the cache */
 	PMOF_KV_STAT_FENCES,
 	PMOF_KV_STAT_BUSY_NS,		/* of the worker, in rounds */
 	PMOF_KV_STAT_EVICTED,		/* sessions ended because they held up reclaim */
+	PMOF_KV_STAT_STORED,		/* bytes that the server's CPU has stored on the medium */
+	/* Time that the worker has spent on requests of a kind, with their share of fences. */
+	PMOF_KV_STAT_PUT_NS,
+	PMOF_KV_STAT_PREPARE_NS,
+	PMOF_KV_STAT_COMMIT_NS,
+	PMOF_KV_STAT_DELETE_NS,
+	PMOF_KV_STAT_GET_NS,
 	PMOF_KV_STAT_MAX
 };
 
@@ -298,6 +306,77 @@ struct pmof_kv_stat_reply {
 	__le32 count;
 	__le32 reserved;
 	__le64 value[];
+};
+
+enum pmof_kv_check_part {
+	PMOF_KV_CHECK_SLOTS	= 0,	/* what stands in the slots, against the index */
+	PMOF_KV_CHECK_INDEX	= 1,	/* the other way round */
+};
+
+/**
+ * struct pmof_kv_check - PMOF_KV_CHECK: a piece of a check, while the store is in use
+ * @req: request
+ * @at: cursor, as the last answer of the same part gave it; 0 at first
+ * @skip: likewise
+ * @part: enum pmof_kv_check_part
+ */
+struct pmof_kv_check {
+	struct pmof_kv_request req;
+	__le64 at;
+	__le32 skip;
+	__le32 part;
+};
+
+enum pmof_kv_fault {
+	PMOF_KV_FAULT_KEY	= 0,	/* the index has two objects of its key */
+	PMOF_KV_FAULT_FREE	= 1,	/* an object that is indexed, in a slot that is free */
+	PMOF_KV_FAULT_TRAILER	= 2,	/* an indexed object's trailer is not its own */
+	PMOF_KV_FAULT_STRAY	= 3,	/* no key leads to it, but a recovery would find it */
+	PMOF_KV_FAULT_HEADER	= 4,	/* a free slot with a header that nothing accounts for */
+	PMOF_KV_FAULT_ENTRY	= 5,	/* the index names what is no object of that key */
+	PMOF_KV_FAULT_MAX
+};
+
+#define PMOF_KV_CHECK_FAULTS	64	/* of one answer */
+#define PMOF_KV_CHECK_F_END	0x1	/* the part is through */
+
+/**
+ * struct pmof_kv_check_fault - what is damaged
+ * @offset: of the slot
+ * @kind: enum pmof_kv_fault
+ * @reserved: zero
+ */
+struct pmof_kv_check_fault {
+	__le64 offset;
+	__le32 kind;
+	__le32 reserved;
+};
+
+/**
+ * struct pmof_kv_check_reply - what CHECK gives
+ * @reply: status
+ * @at: where to go on
+ * @skip: likewise
+ * @flags: PMOF_KV_CHECK_F_*
+ * @seen: live objects in this piece, or entries of the index
+ * @unreadable: slots in it of which a bad sector hides what is to be looked at
+ * @unaccounted: in the first answer of PMOF_KV_CHECK_SLOTS: slots in use that nobody holds,
+ *	two's complement; else 0
+ * @count: faults that follow
+ * @reserved: zero
+ * @fault: they
+ */
+struct pmof_kv_check_reply {
+	struct pmof_kv_reply reply;
+	__le64 at;
+	__le32 skip;
+	__le32 flags;
+	__le64 seen;
+	__le64 unreadable;
+	__le64 unaccounted;
+	__le32 count;
+	__le32 reserved;
+	struct pmof_kv_check_fault fault[];
 };
 
 /**

@@ -79,6 +79,8 @@ static void build_options(struct options *o, const struct pmof_connect_args *arg
 		add(o, ",block_size=%u", args->block_size);
 	if (args->poll_queues)
 		add(o, ",poll_queues=%u", args->poll_queues);
+	if (args->max_call)
+		add(o, ",max_call=%u", args->max_call);
 	add_optional(o, "keep_alive_tmo", args->keep_alive_tmo);
 	add_optional(o, "reconnect_delay", args->reconnect_delay);
 	add_optional(o, "fail_io_timeout", args->fail_io_timeout);

@@ -400,6 +400,8 @@ static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uin
  * @key: proves that this is the client @id: 32 to 128 hexadecimal digits; NULL: none
  * @exclusive: nobody else shall write; -EBUSY if somebody does
  * @takeover: end the sessions that stand in the way of that
+ * @max_call: bytes of the longest message of a CALL, 4096 to 266240 and a multiple of 4096;
+ *	0: 4096.  The server may grant less: max_call of struct pmof_info says what data fit
  *
  * Zero the structure first: what is zero has its default.
  */
@@ -424,6 +426,7 @@ struct pmof_connect_args {
 	const char *key;
 	bool exclusive;
 	bool takeover;
+	unsigned int max_call;
 };
 
 /**

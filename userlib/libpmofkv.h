@@ -58,7 +58,8 @@ enum pmofkv_protocol {
  * @size: sizeof(struct pmofkv_options)
  * @protocol: enum pmofkv_protocol.  HERD still puts by SA what does not fit a message.
  * @threshold: AUTO: bytes of the longest value put by herd; PMOFKV_DEFAULT: the
- *	library's.  What does not fit a message goes by sa whatever this says.
+ *	library's, 16384.  What does not fit a message goes by sa whatever this says: the
+ *	connection's option max_call is 4096 bytes, unless it was made with more.
  * @max_inline: bytes of the longest value that a get wants in the answer; longer ones
  *	are READ from the object; PMOFKV_DEFAULT: all that fits
  */
@@ -267,6 +268,33 @@ int pmofkv_scan_next(struct pmofkv_scan *scan, struct pmofkv_entry *entry);
 
 /* Ends it; NULL is taken, too.  Before pmofkv_close(). */
 void pmofkv_scan_close(struct pmofkv_scan *scan);
+
+/* --- checking ------------------------------------------------------------------ */
+
+/* What a check has come to. */
+struct pmofkv_check {
+	uint64_t objects;	/* live ones, in their slots */
+	uint64_t entries;	/* keys of the index */
+	uint64_t faults;	/* told, each by itself */
+	uint64_t unreadable;	/* slots of which bad sectors hide what is to be looked at */
+	int64_t unaccounted;	/* slots in use that nobody holds: not 0 is damage, too */
+};
+
+/**
+ * pmofkv_check - does a store agree with itself?
+ * @kv: opened for reading; it may be in use, by whom ever
+ * @fault: called for each fault: @offset of its slot in the namespace
+ * @context: for @fault
+ * @out: what was found
+ *
+ * The server compares what stands in each slot with its index and its allocator, a piece at a
+ * time between other requests.  Objects that come and go meanwhile are counted once or not at
+ * all.  A restart of the server is gone on over.  Return: 0, whatever was found; the shared
+ * errors.  Thread safe.
+ */
+int pmofkv_check(struct pmofkv *kv,
+		 void (*fault)(void *context, uint64_t offset, enum pmof_kv_fault kind),
+		 void *context, struct pmofkv_check *out);
 
 /* --- without waiting ---------------------------------------------------------- */
 

@@ -240,7 +240,10 @@ static void login_fill(struct pmof_conn *conn, struct pmof_login *l)
 	l->keep_alive_ms = conn->opt.keep_alive_tmo * MSEC_PER_SEC;
 	/* Negative: for ever, and so long as the server keeps it. */
 	l->loss_timeout = conn->opt.device_loss_timeout;
+	l->call_size = conn->opt.max_call;
 	if (conn->ready) {
+		/* Slots, and programs that have asked how much, rest on what was granted. */
+		l->call_size = conn->login.call_size;
 		queues = conn->nr_queues - conn->opt.poll_queues;
 		l->resume_id = conn->login.session_id;
 	}
@@ -274,7 +277,7 @@ int pmof_admin_login(struct pmof_conn *conn, struct pmof_login_reply *reply)
 	}
 	if (!rc)
 		rc = pmof_auth_check_reply(conn, reply);
-	if (!rc && reply->nr_queues > login.nr_queues)
+	if (!rc && (reply->nr_queues > login.nr_queues || reply->call_size > login.call_size))
 		rc = -EPROTO;
 	admin_unlock(conn);
 	return rc;

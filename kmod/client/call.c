@@ -11,9 +11,6 @@
 
 #include "client.h"
 
-static_assert(PMOF_MAX_CALL + sizeof(struct pmof_wire_service) <= PMOF_BOUNCE_SIZE,
-	      "a request fits a slot");
-
 static u64 context_of(const struct pmof_req *req)
 {
 	const struct pmof_file *f = req->file->private_data;
@@ -21,13 +18,19 @@ static u64 context_of(const struct pmof_req *req)
 	return f->context;
 }
 
+/* Bytes of data that a CALL takes; 0: there is no service. */
+u32 pmof_conn_max_call(const struct pmof_conn *conn)
+{
+	return conn->login.service == PMOF_SERVICE_RAW ? 0 : pmof_call_room(conn->login.call_size);
+}
+
 /* What can be wrong with a CALL's own fields. */
-int pmof_call_check(const struct pmof_req *req)
+int pmof_call_check(const struct pmof_conn *conn, const struct pmof_req *req)
 {
 	/* SERVICE_CLOSE is this driver's to say. */
 	if (req->asked < PMOF_MSG_SERVICE || req->asked >= PMOF_MSG_SERVICE_CLOSE)
 		return -EINVAL;
-	if (!req->length || req->length > PMOF_MAX_CALL)
+	if (!req->length || req->length > pmof_call_room(conn->login.call_size))
 		return -EINVAL;
 	return context_of(req) > U32_MAX ? -EOVERFLOW : 0;
 }
@@ -40,12 +43,12 @@ int pmof_call_import(struct pmof_req *req)
 
 	if (!access_ok(u64_to_user_ptr(req->compare), room))
 		return -EFAULT;
-	call = kmalloc(struct_size(call, data, max_t(size_t, req->length, room)),
-		       GFP_KERNEL_ACCOUNT);
+	call = kvmalloc(struct_size(call, data, max_t(size_t, req->length, room)),
+			GFP_KERNEL_ACCOUNT);
 	if (!call)
 		return -ENOMEM;
 	if (copy_from_user(call->data, u64_to_user_ptr(req->addr), req->length)) {
-		kfree(call);
+		kvfree(call);
 		return -EFAULT;
 	}
 	call->room = room;
@@ -56,7 +59,7 @@ int pmof_call_import(struct pmof_req *req)
 
 void pmof_call_free(struct pmof_req *req)
 {
-	kfree(req->call);
+	kvfree(req->call);
 	req->call = NULL;
 }
 

@@ -224,7 +224,8 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 	if (login->nr_queues < conn->nr_queues)
 		return "the server grants fewer queues than before";
 	if (login->max_inline < conn->login.max_inline ||
-	    login->max_ranges < conn->login.max_ranges)
+	    login->max_ranges < conn->login.max_ranges ||
+	    login->call_size < conn->login.call_size)
 		return "the server takes smaller messages than before";
 	if (conn->usable & ~pmof_persist_usable(conn, login))
 		return "a persist method is no longer offered";

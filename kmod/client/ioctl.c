@@ -76,7 +76,7 @@ static int ioctl_get_info(struct file *file, u16 opcode, union ioctl_arg *arg,
 		.max_submit	= PMOF_SUBMIT_MAX,
 		.max_rpc	= conn->login.max_inline,
 		.service	= conn->login.service,
-		.max_call	= conn->login.service == PMOF_SERVICE_RAW ? 0 : PMOF_MAX_CALL,
+		.max_call	= pmof_conn_max_call(conn),
 		.session	= READ_ONCE(conn->session),
 	};
 

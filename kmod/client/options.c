@@ -159,6 +159,16 @@ static const char *set_device_loss_timeout(struct pmof_options *o, char *value)
 		NULL : "device_loss_timeout: -1 to 86400 (seconds; -1: none)";
 }
 
+static const char *set_max_call(struct pmof_options *o, char *value)
+{
+	s32 size;
+
+	if (kstrtos32(value, 10, &size) || size < 0 || !pmof_call_size_ok(size))
+		return "max_call: 4096 to 266240, a multiple of 4096";
+	o->max_call = size;
+	return NULL;
+}
+
 static const struct option options[] = {
 	{ "addr", set_addr },
 	{ "port", set_port },
@@ -179,6 +189,7 @@ static const struct option options[] = {
 	{ "reconnect_delay", set_reconnect_delay },
 	{ "fail_io_timeout", set_fail_io_timeout },
 	{ "device_loss_timeout", set_device_loss_timeout },
+	{ "max_call", set_max_call },
 };
 
 static const char *set_one(struct pmof_options *o, char *word, unsigned int *seen)
@@ -233,6 +244,7 @@ int pmof_options_parse(char *buf, struct pmof_options *o, const char **why)
 	o->port = PMOF_WIRE_PORT;
 	o->depth = PMOF_DEPTH_DEFAULT;
 	o->block = true;
+	o->max_call = PMOF_IO_MSG_SIZE;
 	o->block_size = 512;
 	o->keep_alive_tmo = 5;
 	o->reconnect_delay = 10;

@@ -31,6 +31,7 @@
  * @writeback: it has a volatile cache: a write is durable after a flush, or with FUA
  * @key: proves that this is the client @id; empty: none
  * @exclusive: nobody else shall write
+ * @max_call: bytes of the longest message of a CALL, a multiple of 4096
  * @takeover: at connect, end the sessions that stand in the way of that
  */
 struct pmof_options {
@@ -53,6 +54,7 @@ struct pmof_options {
 	struct pmof_key key;
 	bool exclusive;
 	bool takeover;
+	u32 max_call;
 };
 
 bool pmof_number_parse(const char *value, u16 min, u16 max, u16 *out);

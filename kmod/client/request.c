@@ -69,12 +69,12 @@ static bool unused_fields_zero(const struct pmof_req *req)
 	}
 }
 
-static int check_shape(const struct pmof_req *req)
+static int check_shape(const struct pmof_conn *conn, const struct pmof_req *req)
 {
 	if (!unused_fields_zero(req) || req->flags & ~known_flags(req->opcode))
 		return -EINVAL;
 	if (pmof_req_is_call(req))
-		return pmof_call_check(req);
+		return pmof_call_check(conn, req);
 	if (req->asked || req->room)
 		return -EINVAL;
 	if (pmof_req_is_atomic(req) && (req->length != sizeof(u64) || !IS_ALIGNED(req->offset, 8)))
@@ -109,7 +109,7 @@ static int import(struct pmof_req *req)
  */
 int pmof_req_check(struct pmof_conn *conn, struct pmof_req *req)
 {
-	int rc = check_shape(req);
+	int rc = check_shape(conn, req);
 
 	if (rc)
 		return rc;

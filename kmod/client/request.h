@@ -148,7 +148,8 @@ struct pmof_call {
 	u8 data[];
 };
 
-int pmof_call_check(const struct pmof_req *req);
+int pmof_call_check(const struct pmof_conn *conn, const struct pmof_req *req);
+u32 pmof_conn_max_call(const struct pmof_conn *conn);
 int pmof_call_import(struct pmof_req *req);
 int pmof_call_issue(struct pmof_req *req);
 int pmof_call_take(struct pmof_slot *slot, const void *buf, u32 len);

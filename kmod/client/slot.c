@@ -17,7 +17,8 @@ static void slot_error_done(struct ib_cq *cq, struct ib_wc *wc);
 /* What only an operation's slot needs. */
 static int slot_init_char(struct pmof_slot *slot, struct ib_device *dev)
 {
-	int rc = pmof_buf_init(&slot->bounce, dev, PMOF_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
+	u32 size = max_t(u32, PMOF_BOUNCE_SIZE, slot->q->conn->login.call_size);
+	int rc = pmof_buf_init(&slot->bounce, dev, size, DMA_BIDIRECTIONAL);
 
 	if (rc)
 		return rc;

@@ -58,12 +58,25 @@ static bool needs_wait(const struct submit *s, const struct pmof_req *req)
 	return req->opcode == PMOF_OP_PUT && s->got;
 }
 
+/* Posted one behind the other, and waited for together: that is one round trip. */
+static void share_round_trip(struct submit *s, unsigned int to)
+{
+	bool counted = false;
+	unsigned int i;
+
+	for (i = s->reaped; i < to; i++) {
+		s->req[i].posted &= !counted;
+		counted |= s->req[i].posted;
+	}
+}
+
 /* Finishes the operations before @to; returns the first error. */
 static int submit_reap(struct submit *s, unsigned int to)
 {
 	unsigned int i;
 	int rc = 0;
 
+	share_round_trip(s, to);
 	for (i = s->reaped; i < to; i++) {
 		int finished = pmof_req_finish(&s->req[i]);
 

@@ -54,6 +54,7 @@ CONN_ATTR(queues, "%u", conn->nr_shared);
 CONN_ATTR(poll_queues, "%u", conn->nr_queues - conn->nr_shared);
 CONN_ATTR(block, "%s", conn->opt.block ? dev_name(&conn->dev) : "");
 CONN_ATTR(cache, "%s", conn->opt.writeback ? "writeback" : "writethrough");
+CONN_ATTR(max_call, "%u", pmof_conn_max_call(conn) ? conn->login.call_size : 0);
 CONN_ATTR(depth, "%u", conn->queues[0].depth);
 CONN_ATTR(reconnects, "%u", READ_ONCE(conn->reconnects));
 CONN_ATTR(keep_alive_tmo, "%u", conn->opt.keep_alive_tmo);
@@ -239,6 +240,7 @@ static struct attribute *conn_attrs[] = {
 	&dev_attr_block.attr,
 	&dev_attr_cache.attr,
 	&dev_attr_depth.attr,
+	&dev_attr_max_call.attr,
 	&dev_attr_client_id.attr,
 	&dev_attr_bad_sectors.attr,
 	&dev_attr_poll_us.attr,

@@ -16,6 +16,7 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/types.h>

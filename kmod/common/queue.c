@@ -4,6 +4,26 @@
 
 #include "queue.h"
 
+/*
+ * Of more than a page and no power of two, so nothing is wasted; contiguous, so that one SGE
+ * holds it.  Whoever asks for much hears of it and may ask for less: nobody else need.
+ */
+static void *buf_alloc(u32 size)
+{
+	if (size <= PAGE_SIZE)
+		return kzalloc(size, GFP_KERNEL);
+	return alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+}
+
+static void buf_release(struct pmof_buf *b)
+{
+	if (b->size <= PAGE_SIZE)
+		kfree(b->data);
+	else if (b->data)
+		free_pages_exact(b->data, b->size);
+	b->data = NULL;
+}
+
 /**
  * pmof_buf_init - allocate and map one message buffer
  * @b: filled
@@ -16,7 +36,7 @@
 int pmof_buf_init(struct pmof_buf *b, struct ib_device *dev, u32 size,
 		  enum dma_data_direction dir)
 {
-	b->data = kzalloc(size, GFP_KERNEL);
+	b->data = buf_alloc(size);
 	if (!b->data)
 		return -ENOMEM;
 	b->size = size;
@@ -24,8 +44,7 @@ int pmof_buf_init(struct pmof_buf *b, struct ib_device *dev, u32 size,
 	b->mapped = false;
 	if (!pmof_buf_map(b, dev))
 		return 0;
-	kfree(b->data);
-	b->data = NULL;
+	buf_release(b);
 	return -EIO;
 }
 EXPORT_SYMBOL_GPL(pmof_buf_init);
@@ -54,8 +73,7 @@ EXPORT_SYMBOL_GPL(pmof_buf_unmap);
 void pmof_buf_free(struct pmof_buf *b, struct ib_device *dev)
 {
 	pmof_buf_unmap(b, dev);
-	kfree(b->data);
-	b->data = NULL;
+	buf_release(b);
 }
 EXPORT_SYMBOL_GPL(pmof_buf_free);
 

@@ -186,6 +186,7 @@ size_t pmof_put_login(struct pmof_wire_login *w, u16 tag, const struct pmof_logi
 	w->resume_id = cpu_to_le64(l->resume_id);
 	w->keep_alive_ms = cpu_to_le32(l->keep_alive_ms);
 	w->loss_timeout = cpu_to_le32(l->loss_timeout);
+	w->call_size = cpu_to_le32(l->call_size);
 	memcpy(w->resume_proof, l->resume_proof, sizeof(w->resume_proof));
 	memcpy(w->proof, l->proof, sizeof(w->proof));
 	return sizeof(*w);
@@ -213,11 +214,12 @@ int pmof_get_login(const void *buf, size_t len, struct pmof_login *out)
 	out->resume_id = le64_to_cpu(w->resume_id);
 	out->keep_alive_ms = le32_to_cpu(w->keep_alive_ms);
 	out->loss_timeout = le32_to_cpu(w->loss_timeout);
+	out->call_size = le32_to_cpu(w->call_size);
 	memcpy(out->resume_proof, w->resume_proof, sizeof(out->resume_proof));
 	memcpy(out->proof, w->proof, sizeof(out->proof));
 	if (!out->nr_queues || out->nr_queues > PMOF_MAX_QUEUES)
 		return PMOF_SC_INVALID;
-	if (!login_flags_ok(out->flags))
+	if (!login_flags_ok(out->flags) || w->reserved || !pmof_call_size_ok(out->call_size))
 		return PMOF_SC_INVALID;
 	if (!pmof_name_valid(out->name, sizeof(out->name)))
 		return PMOF_SC_INVALID;
@@ -243,6 +245,7 @@ size_t pmof_put_login_reply(struct pmof_wire_login_reply *w, u16 tag,
 	w->domain = r->domain;
 	w->placement = r->placement;
 	w->service = r->service;
+	w->call_size = cpu_to_le32(r->call_size);
 	w->max_inline = cpu_to_le16(r->max_inline);
 	memcpy(w->proof, r->proof, sizeof(w->proof));
 	return sizeof(*w);
@@ -258,7 +261,7 @@ static bool login_reply_ok(const struct pmof_login_reply *r)
 	return r->session_id && r->nr_segments == pmof_layout_segments(&layout) &&
 	       r->nr_queues && r->nr_queues <= PMOF_MAX_QUEUES &&
 	       r->max_ranges && r->max_ranges <= PMOF_MAX_RANGES &&
-	       r->max_inline <= PMOF_MAX_INLINE;
+	       r->max_inline <= PMOF_MAX_INLINE && pmof_call_size_ok(r->call_size);
 }
 
 int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *out)
@@ -283,6 +286,7 @@ int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *o
 	out->domain = w->domain;
 	out->placement = w->placement;
 	out->service = w->service;
+	out->call_size = le32_to_cpu(w->call_size);
 	out->max_inline = le16_to_cpu(w->max_inline);
 	memcpy(out->proof, w->proof, sizeof(out->proof));
 	return login_reply_ok(out) ? 0 : PMOF_SC_INVALID;

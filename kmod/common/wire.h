@@ -22,7 +22,8 @@
 #define PMOF_WIRE_QUEUE_MAC_LEN	24		/* its first bytes: private data are short */
 
 #define PMOF_ADMIN_MSG_SIZE	4096		/* largest message on the admin queue */
-#define PMOF_IO_MSG_SIZE	4096		/* largest request on an I/O queue */
+#define PMOF_IO_MSG_SIZE	4096		/* largest request on an I/O queue, but for calls */
+#define PMOF_CALL_SIZE_MAX	(65 * 4096)	/* of a session's calls: a multiple of 4096 */
 #define PMOF_ADMIN_DEPTH	4		/* admin messages under way at once */
 
 #define PMOF_MAX_QUEUES		128		/* I/O queues of a session */
@@ -158,12 +159,14 @@ struct pmof_wire_login {
 	__le64 resume_id;			/* of the session to resume; 0: none */
 	__le32 keep_alive_ms;			/* the client promises a KEEPALIVE; 0: no */
 	__le32 loss_timeout;			/* seconds to keep a lost session; 0: not at all */
+	__le32 call_size;			/* bytes of the longest call wanted */
+	__le32 reserved;
 	/* Behind a CHALLENGE, else not looked at: see auth.h. */
 	__u8 resume_proof[PMOF_WIRE_MAC_LEN];	/* of the old session's key; or zero */
 	__u8 proof[PMOF_WIRE_MAC_LEN];		/* of the client's key, over all before it */
 };
 
-static_assert(sizeof(struct pmof_wire_login) == 184, "wire layout");
+static_assert(sizeof(struct pmof_wire_login) == 192, "wire layout");
 
 #define PMOF_LOGIN_R_READ_ONLY	BIT(0)
 #define PMOF_LOGIN_R_DURABLE	BIT(1)
@@ -189,10 +192,12 @@ struct pmof_wire_login_reply {
 	__le16 max_inline;	/* bytes of data in one PUT message */
 	__u8 service;		/* enum pmof_service */
 	__u8 reserved[3];
+	__le32 call_size;	/* granted, at most what was asked for */
+	__le32 reserved32;
 	__u8 proof[PMOF_WIRE_MAC_LEN];	/* of the client's key, over all before it; or zero */
 };
 
-static_assert(sizeof(struct pmof_wire_login_reply) == 112, "wire layout");
+static_assert(sizeof(struct pmof_wire_login_reply) == 120, "wire layout");
 
 struct pmof_wire_get_segments {
 	struct pmof_wire_hdr hdr;
@@ -418,8 +423,19 @@ static_assert(sizeof(struct pmof_wire_service) == 24, "wire layout");
 
 #define PMOF_IO_REPLY_SIZE	PMOF_IO_MSG_SIZE	/* largest reply on an I/O queue */
 
-#define PMOF_MAX_CALL		(PMOF_IO_MSG_SIZE - sizeof(struct pmof_wire_service))
 #define PMOF_MAX_CALL_REPLY	(PMOF_IO_REPLY_SIZE - sizeof(struct pmof_wire_hdr))
+
+/* Bytes of a call's data in a message of a session's size. */
+static inline u32 pmof_call_room(u32 call_size)
+{
+	return call_size - sizeof(struct pmof_wire_service);
+}
+
+/* Bytes of the longest call: what a session may ask for, and be granted. */
+static inline bool pmof_call_size_ok(u32 size)
+{
+	return size >= PMOF_IO_MSG_SIZE && size <= PMOF_CALL_SIZE_MAX && !(size % PMOF_IO_MSG_SIZE);
+}
 
 static_assert(sizeof(struct pmof_wire_objects_reply) + PMOF_MAX_OBJECTS * sizeof(__le64) <=
 	      PMOF_IO_REPLY_SIZE, "the reply to a PREPARE fits");
@@ -446,6 +462,7 @@ struct pmof_login {
 	u64 resume_id;
 	u32 keep_alive_ms;
 	u32 loss_timeout;
+	u32 call_size;
 	u8 resume_proof[PMOF_WIRE_MAC_LEN];
 	u8 proof[PMOF_WIRE_MAC_LEN];
 };
@@ -465,6 +482,7 @@ struct pmof_login_reply {
 	u8 domain;
 	u8 placement;
 	u8 service;
+	u32 call_size;
 	u8 proof[PMOF_WIRE_MAC_LEN];
 };
 

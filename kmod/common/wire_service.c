@@ -20,7 +20,7 @@ int pmof_get_service(const void *buf, size_t len, u32 *context, u32 *length)
 {
 	const struct pmof_wire_service *w = buf;
 
-	if (len < sizeof(*w) || len > PMOF_IO_MSG_SIZE || w->reserved)
+	if (len < sizeof(*w) || len > PMOF_CALL_SIZE_MAX || w->reserved)
 		return PMOF_SC_INVALID;
 	*context = le32_to_cpu(w->context);
 	*length = len - sizeof(*w);

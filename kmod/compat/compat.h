@@ -9,7 +9,6 @@
 #include <linux/blkdev.h>
 #include <linux/mm.h>
 #include <linux/uio.h>
-#include <linux/version.h>
 #include <linux/writeback.h>
 #include <rdma/ib_verbs.h>
 
@@ -158,14 +157,14 @@ static inline const void *pmof_uring_cmd_area(const struct io_uring_cmd *cmd)
 }
 
 /*
- * Before -EAGAIN for a command of an SQE of 128 bytes.  6.10 to 6.13 copy the SQE then, but go
+ * Before -EAGAIN for a command of an SQE of 128 bytes.  6.10 to 6.13 copy the SQE only then, but go
  * on with the one in the ring, where the ring's next user is by the time a worker comes to this
  * one: a PERSIST has become the PUT behind it.  So the copy is made here and is what is used.
  * Those that know better find nothing left to do.
  */
 static inline void pmof_uring_cmd_keep_sqe(struct io_uring_cmd *cmd)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#ifdef HAVE_URING_BARE_COPY
 	struct io_uring_sqe *copy = cmd_to_io_kiocb(cmd)->async_data;
 
 	if (!copy || cmd->sqe == copy)

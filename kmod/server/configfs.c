@@ -262,6 +262,7 @@ static struct configfs_attribute *ns_attrs[] = {
 	&pmof_ns_attr_deep_flush,
 	&pmof_ns_attr_placement,
 	&pmof_ns_attr_service,
+	&pmof_ns_attr_max_call,
 	&pmof_ns_attr_emulate_latency_ns,
 	&pmof_ns_attr_emulate_write_mbps,
 	&pmof_ns_attr_allow_any,
@@ -305,6 +306,7 @@ static struct config_group *make_ns(struct config_group *group, const char *name
 	if (!ns)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&ns->mutex);
+	ns->max_call = PMOF_CALL_SIZE_MAX;
 	pmof_bad_init(ns);
 	INIT_LIST_HEAD(&ns->links);
 	INIT_LIST_HEAD(&ns->holds);

@@ -7,7 +7,7 @@
 
 #include "server.h"
 
-#define SPIN_NS	(20 * NSEC_PER_USEC)	/* a longer wait sleeps: a sleep ends so much too late */
+#define SPIN_NS	(50 * NSEC_PER_USEC)	/* a longer wait sleeps: a sleep ends so much too late */
 
 /*
  * Behind a fence, before what it covers is answered: the time that the emulated medium

@@ -79,6 +79,7 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	WRITE_ONCE(ns->nr_sessions, ns->nr_sessions + 1);
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
+	s->call_size = pmof_service_call_size(ns, l->call_size);
 	s->atomics = s->granted & PMOF_RIGHT_WRITE && !ns->service_ops && take_atomics(s, ns);
 	pmof_placement_session(s);
 	s->methods = methods_of(s);
@@ -106,18 +107,30 @@ void pmof_session_leave_ns(struct pmof_session *s)
  * [V2] @old has no queue pair any more, and its client is back: with the ID of
  * the session that it wants to resume, if that is still there.
  */
-static void supersede(struct pmof_session *s, struct pmof_session *old, const struct pmof_login *l)
+static bool supersede(struct pmof_session *s, struct pmof_session *old, const struct pmof_login *l)
 {
+	bool resumes;
+
 	lockdep_assert_held(&pmof_sessions_mutex);
 	old->superseded = true;
-	if (old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id &&
-	    pmof_rights_check_resume(s, old, l)) {
+	resumes = old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id &&
+		  pmof_rights_check_resume(s, old, l);
+	/* What it had is the new one's to take. */
+	pmof_rights_drop(old);
+	if (!resumes)
+		pmof_session_end(old);
+	return resumes;
+}
+
+/* Whoever has not got in must not take the ID along: the service is told by ID who is gone. */
+static void end_resumed(struct pmof_session *s, struct pmof_session *old, bool entered)
+{
+	if (entered) {
 		swap(s->id, old->id);
 		s->resumed = true;
 	}
-	/* What it had is the new one's to take. */
-	pmof_rights_drop(old);
 	pmof_session_end(old);
+	put_device(&old->dev);
 }
 
 /*
@@ -128,6 +141,7 @@ static void supersede(struct pmof_session *s, struct pmof_session *old, const st
 static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 		     struct pmof_session **old)
 {
+	struct pmof_session *resumed = NULL;
 	struct pmof_ns *ns;
 	int status;
 
@@ -141,16 +155,22 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 	if (status)
 		return status;
 	while ((*old = pmof_session_find_instance(s, ns, l))) {
-		if (!completion_done(&(*old)->drained))
-			return -EAGAIN;
-		supersede(s, *old, l);
-		put_device(&(*old)->dev);
+		if (!completion_done(&(*old)->drained)) {
+			status = -EAGAIN;
+			break;
+		}
+		if (supersede(s, *old, l))
+			resumed = *old;
+		else
+			put_device(&(*old)->dev);
 	}
-	status = pmof_rights_take(s, ns, l, old);
-	if (status)
-		return status;
-	enter_ns(s, ns, l);
-	return 0;
+	if (!*old)
+		status = pmof_rights_take(s, ns, l, old);
+	if (resumed)
+		end_resumed(s, resumed, !status);
+	if (!status)
+		enter_ns(s, ns, l);
+	return status;
 }
 
 /*
@@ -212,6 +232,7 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.max_inline	= PMOF_MAX_INLINE,
 		.domain		= ns->domain,
 		.placement	= s->placed.placement,
+		.call_size	= s->call_size,
 		.service	= ns->service_ops ? ns->service_ops->id : PMOF_SERVICE_RAW,
 	};
 	if (!(s->granted & PMOF_RIGHT_WRITE))

@@ -368,7 +368,7 @@ static const struct pmof_rpc service_write = {
 	.keeps_rx	= true,
 	.right		= PMOF_RIGHT_WRITE,
 	.min_len	= sizeof(struct pmof_wire_service),
-	.max_len	= PMOF_IO_MSG_SIZE,
+	.max_len	= PMOF_CALL_SIZE_MAX,	/* no longer than its receive: call_size */
 	.parse		= pmof_service_parse_call,
 	.run		= pmof_service_run_call,
 };
@@ -378,7 +378,7 @@ static const struct pmof_rpc service_read = {
 	.keeps_rx	= true,
 	.right		= PMOF_RIGHT_READ,
 	.min_len	= sizeof(struct pmof_wire_service),
-	.max_len	= PMOF_IO_MSG_SIZE,
+	.max_len	= PMOF_CALL_SIZE_MAX,	/* no longer than its receive: call_size */
 	.parse		= pmof_service_parse_call,
 	.run		= pmof_service_run_call,
 };

@@ -114,6 +114,7 @@ struct pmof_ns {
 	bool deep_flush;		/* acknowledge after the flush hints' flush only */
 	enum pmof_placement_policy policy;
 	enum pmof_service service_id;
+	u32 max_call;			/* bytes of the longest call of its sessions */
 	struct pmof_emulate emulate;
 	bool enabled;
 
@@ -329,6 +330,7 @@ struct pmof_session {
 	u32 methods;			/* offered; bit n is enum pmof_method n */
 	bool in_sysfs;
 	u32 page_size;			/* of its MRs */
+	u32 call_size;			/* bytes of the longest request on an I/O queue */
 	struct pmof_layout layout;
 	unsigned int rights;		/* PMOF_RIGHT_*; 0 before the login */
 
@@ -468,6 +470,8 @@ void pmof_service_drained(struct pmof_session *s);
 void pmof_service_gone(struct pmof_session *s);
 int pmof_service_parse_call(struct pmof_srv_req *req, const void *msg, u32 len);
 int pmof_service_run_call(struct pmof_srv_req *req);
+u32 pmof_service_call_size(const struct pmof_ns *ns, u32 asked);
+extern struct configfs_attribute pmof_ns_attr_max_call;
 
 /* session.c */
 extern struct mutex pmof_sessions_mutex;
@@ -527,7 +531,7 @@ void pmof_session_leave_ns(struct pmof_session *s);
 /* srv_queue.c */
 struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma_cm_id *cm_id,
 					     u16 id, u16 depth);
-u64 pmof_srv_queue_memory(u16 depth);
+u64 pmof_srv_queue_memory(u16 depth, u32 call_size);
 int pmof_srv_queue_accept(struct pmof_srv_queue *q, const struct rdma_conn_param *asked);
 bool pmof_srv_queue_get(struct pmof_srv_queue *q);
 void pmof_srv_queue_put(struct pmof_srv_queue *q);

@@ -7,6 +7,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/blkdev.h>
+#include <linux/configfs.h>
 #include <linux/kmod.h>
 #include <linux/module.h>
 
@@ -115,6 +116,50 @@ void pmof_service_close(struct pmof_ns *ns)
 	module_put(ns->service_ops->owner);
 	ns->service_ops = NULL;
 	ns->service = NULL;
+}
+
+/* --- the length of calls --------------------------------------------------------- */
+
+static struct pmof_ns *to_ns(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct pmof_ns, group);
+}
+
+static ssize_t pmof_ns_max_call_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(to_ns(item)->max_call));
+}
+
+static ssize_t pmof_ns_max_call_store(struct config_item *item, const char *page, size_t count)
+{
+	struct pmof_ns *ns = to_ns(item);
+	ssize_t rc = count;
+	u32 size;
+
+	if (kstrtou32(page, 0, &size) || !pmof_call_size_ok(size))
+		return -EINVAL;
+	mutex_lock(&ns->mutex);
+	if (ns->enabled)
+		rc = -EBUSY;
+	else
+		WRITE_ONCE(ns->max_call, size);
+	mutex_unlock(&ns->mutex);
+	return rc;
+}
+
+/* As CONFIGFS_ATTR(), which makes it static. */
+struct configfs_attribute pmof_ns_attr_max_call = {
+	.ca_name	= "max_call",
+	.ca_mode	= 0644,
+	.ca_owner	= THIS_MODULE,
+	.show		= pmof_ns_max_call_show,
+	.store		= pmof_ns_max_call_store,
+};
+
+/* What a login that asks for this much gets. */
+u32 pmof_service_call_size(const struct pmof_ns *ns, u32 asked)
+{
+	return ns->service_ops ? min(asked, ns->max_call) : PMOF_IO_MSG_SIZE;
 }
 
 /* --- sessions ------------------------------------------------------------------------ */

@@ -27,8 +27,8 @@ struct pmof_call {
 	struct llist_node node;		/* the service's */
 	u64 session;			/* ID: the same when the session has been resumed */
 	u32 context;			/* a client's open file; of one session; not 0 */
+	u32 length;			/* bytes of the request's data */
 	u8 opcode;
-	u16 length;			/* bytes of the request's data */
 	const void *data;		/* theirs, until the reply */
 	void *reply;			/* room for PMOF_MAX_CALL_REPLY bytes */
 	u64 private[PMOF_CALL_PRIVATE / sizeof(u64)];

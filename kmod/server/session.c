@@ -286,7 +286,8 @@ static int check_claim(struct pmof_session *s, const struct rdma_cm_id *cm_id,
 		return PMOF_SC_INVALID;
 	if (test_bit(c->queue_id, s->claimed))
 		return PMOF_SC_BUSY;
-	return pmof_rights_charge(s, PMOF_LIMIT_MEMORY, pmof_srv_queue_memory(c->queue_depth));
+	return pmof_rights_charge(s, PMOF_LIMIT_MEMORY,
+				  pmof_srv_queue_memory(c->queue_depth, s->call_size));
 }
 
 /*
@@ -328,7 +329,8 @@ void pmof_session_unclaim(struct pmof_session *s, const struct pmof_connect *c)
 {
 	mutex_lock(&pmof_sessions_mutex);
 	__clear_bit(c->queue_id, s->claimed);
-	pmof_rights_uncharge(s, PMOF_LIMIT_MEMORY, pmof_srv_queue_memory(c->queue_depth));
+	pmof_rights_uncharge(s, PMOF_LIMIT_MEMORY,
+			     pmof_srv_queue_memory(c->queue_depth, s->call_size));
 	mutex_unlock(&pmof_sessions_mutex);
 }
 

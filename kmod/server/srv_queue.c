@@ -28,6 +28,9 @@
 
 #define SIGNAL_EVERY	16	/* replies */
 
+/* Of a queue's receives together: where calls are long, it has fewer. */
+#define RX_BYTES	(PMOF_MAX_DEPTH * PMOF_IO_MSG_SIZE)
+
 static_assert(REPLY_CHUNK >= PMOF_IO_REPLY_SIZE && REPLY_CHUNK >= PMOF_ADMIN_MSG_SIZE);
 
 static void lost(struct pmof_srv_queue *q, const struct ib_wc *wc)
@@ -319,6 +322,11 @@ static void qp_event(struct ib_event *event, void *context)
 	}
 }
 
+static u16 depth_for(u16 asked, u32 call_size)
+{
+	return min_t(u32, asked, RX_BYTES / call_size);
+}
+
 /*
  * Requests for twice the depth: one whose reply is under way is still in use
  * when the client sends its next.  And for those whose replies are not signaled.
@@ -330,12 +338,13 @@ static u16 grant_depth(const struct ib_device *dev, u16 asked)
 	return clamp_t(int, ((int)most - SIGNAL_EVERY) / 2 - 2, 1, asked);
 }
 
-/* Buffers of an I/O queue of this depth, in bytes. */
-u64 pmof_srv_queue_memory(u16 depth)
+/* Buffers of an I/O queue that is asked for with this depth, in bytes. */
+u64 pmof_srv_queue_memory(u16 depth, u32 call_size)
 {
-	u64 nr_reqs = 2 * (u64)depth + SIGNAL_EVERY;
+	u64 nr_rx = depth_for(depth, call_size);
+	u64 nr_reqs = 2 * nr_rx + SIGNAL_EVERY;
 
-	return depth * (u64)PMOF_IO_MSG_SIZE +
+	return nr_rx * call_size +
 	       nr_reqs * (PMOF_IO_REPLY_SIZE + sizeof(struct pmof_srv_req));
 }
 
@@ -344,7 +353,7 @@ static int create_qp(struct pmof_srv_queue *q, struct rdma_cm_id *cm_id)
 	struct pmof_qp_config cfg = {
 		.pd		= q->session->pd,
 		.nr_rx		= q->depth,
-		.rx_size	= PMOF_IO_MSG_SIZE,
+		.rx_size	= q->session->call_size,
 		.max_send_wr	= q->nr_reqs,
 		.max_send_sge	= 1,
 		.max_inline	= sizeof(struct pmof_wire_hdr),
@@ -374,7 +383,7 @@ struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma
 		return NULL;
 	q->session = s;
 	q->id = id;
-	q->depth = grant_depth(s->ib_dev, depth);
+	q->depth = grant_depth(s->ib_dev, id ? depth_for(depth, s->call_size) : depth);
 	q->nr_reqs = id ? 2 * q->depth + SIGNAL_EVERY : q->depth;
 	q->chain_cqe.done = chain_done;
 	spin_lock_init(&q->lock);

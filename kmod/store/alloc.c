@@ -204,6 +204,15 @@ int pmof_kv_alloc_take(struct pmof_kv_alloc *a, u32 class, u64 *slot, bool *fres
 	return 0;
 }
 
+bool pmof_kv_alloc_is_used(const struct pmof_kv_alloc *a, u64 slot)
+{
+	const struct pmof_kv_chunk *c;
+	u32 nr;
+
+	c = find_slot(a, slot, &nr);
+	return c && is_used(c, nr);
+}
+
 /* -EINVAL: it is no slot, or not in use. */
 int pmof_kv_alloc_give(struct pmof_kv_alloc *a, u64 slot)
 {

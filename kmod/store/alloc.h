@@ -36,6 +36,7 @@ int pmof_kv_alloc_mark(struct pmof_kv_alloc *a, u64 slot);
 int pmof_kv_alloc_take(struct pmof_kv_alloc *a, u32 class, u64 *slot, bool *fresh);
 u32 pmof_kv_alloc_class(const struct pmof_kv_alloc *a, u64 slot);
 u64 pmof_kv_alloc_room(const struct pmof_kv_alloc *a, u64 slot);
+bool pmof_kv_alloc_is_used(const struct pmof_kv_alloc *a, u64 slot);
 int pmof_kv_alloc_give(struct pmof_kv_alloc *a, u64 slot);
 void pmof_kv_alloc_free(struct pmof_kv_alloc *a, void (*free_used)(const void *used));
 

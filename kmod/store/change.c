@@ -90,7 +90,15 @@ static void mark_key(const struct store_req *r)
 {
 #ifdef PMOF_CRASH_MARKS
 	pmof_mark(PMOF_MARK_KEY, (u64)crc32c(~0U, r->key, r->o.key_length) << 16 | r->o.key_length);
+	pmof_mark(PMOF_MARK_VERSION, r->version);
 #endif
+}
+
+/* [K3] PF is durable. */
+static void set_vf(struct store *st, const struct store_req *r)
+{
+	pmof_kv_set_vf(&st->m, r->slot, &r->o);
+	store_count(st, PMOF_KV_STAT_STORED, PMOF_TRAILER_SIZE);
 }
 
 /* Behind the fence of phase 2: [K3] what readers find, and the answer. */
@@ -245,7 +253,7 @@ static bool write_value_back(struct store *st, struct store_req *r, u64 slice)
 	if (n > slice)
 		n = round_down(start + slice, SMP_CACHE_BYTES) - start;
 	if (n)
-		st->m.write_back(&st->m, start, n);
+		pmof_store_write_back(st, start, n);
 	r->done += n;
 	return r->done == r->o.value_length;
 }
@@ -291,8 +299,7 @@ static void commit_commit(struct store *st, struct store_req *r)
 static u32 finish_commit(struct store *st, struct store_req *r)
 {
 	if (r->changed) {
-		/* [K3] PF is durable. */
-		pmof_kv_set_vf(&st->m, r->slot, &r->o);
+		set_vf(st, r);
 		take_effect(st, r);
 		store_count(st, PMOF_KV_STAT_COMMITS, 1);
 	}
@@ -374,8 +381,16 @@ static void store_inline(struct store *st, struct store_req *r)
 		store_count(st, PMOF_KV_STAT_LINES,
 			    pmof_persist_copy(st->ns, at, r->value, r->o.value_length));
 		store_count(st, PMOF_KV_STAT_COPIED, r->o.value_length);
+		store_count(st, PMOF_KV_STAT_STORED, r->o.value_length);
+		st->copied += r->o.value_length;
 	}
 	pmof_store_append(st, r);
+}
+
+/* A copy is not cut in slices: a round has so many bytes, or one. */
+static bool copies_enough(const struct store *st, const struct store_req *r)
+{
+	return st->copied && st->copied + r->o.value_length > STORE_ROUND_BYTES;
 }
 
 static enum store_step start_put(struct store *st, struct store_req *r, u64 slice)
@@ -385,7 +400,7 @@ static enum store_step start_put(struct store *st, struct store_req *r, u64 slic
 	r->status = may_change(st);
 	if (r->status)
 		return STORE_DONE;
-	if (pmof_store_key_is_taken(st, r->hash))
+	if (pmof_store_key_is_taken(st, r->hash) || copies_enough(st, r))
 		return STORE_AGAIN;
 	r->status = compare(st, r);
 	if (!r->status && !r->old.offset && !pmof_store_index_room(st))
@@ -410,7 +425,7 @@ static void commit_put(struct store *st, struct store_req *r)
 static u32 finish_put(struct store *st, struct store_req *r)
 {
 	if (r->changed) {
-		pmof_kv_set_vf(&st->m, r->slot, &r->o);
+		set_vf(st, r);
 		take_effect(st, r);
 		store_count(st, PMOF_KV_STAT_PUTS, 1);
 	}
@@ -480,6 +495,7 @@ static u32 finish_close(struct store *st, struct store_req *r)
 const struct store_op pmof_store_changes[] = {
 	{
 		.opcode		= PMOF_KV_PREPARE_PUT,
+		.time		= PMOF_KV_STAT_PREPARE_NS,
 		.min_length	= sizeof(struct pmof_kv_prepare),
 		.parse		= parse_prepare,
 		.start		= start_prepare,
@@ -488,6 +504,7 @@ const struct store_op pmof_store_changes[] = {
 		.cancel		= cancel_prepare,
 	}, {
 		.opcode		= PMOF_KV_COMMIT,
+		.time		= PMOF_KV_STAT_COMMIT_NS,
 		.min_length	= sizeof(struct pmof_kv_commit),
 		.parse		= parse_commit,
 		.start		= start_commit,
@@ -496,6 +513,7 @@ const struct store_op pmof_store_changes[] = {
 		.cancel		= cancel_commit,
 	}, {
 		.opcode		= PMOF_KV_PUT_INLINE,
+		.time		= PMOF_KV_STAT_PUT_NS,
 		.min_length	= sizeof(struct pmof_kv_put),
 		.parse		= parse_put,
 		.start		= start_put,
@@ -503,6 +521,7 @@ const struct store_op pmof_store_changes[] = {
 		.finish		= finish_put,
 	}, {
 		.opcode		= PMOF_KV_DELETE,
+		.time		= PMOF_KV_STAT_DELETE_NS,
 		.min_length	= sizeof(struct pmof_kv_delete),
 		.parse		= parse_delete,
 		.start		= start_delete,

@@ -323,7 +323,9 @@ u32 pmof_kv_count_records(const void *base, const struct pmof_kv_super *sb)
 	struct pmof_kv_record r;
 	u32 n = 0;
 
-	while (n < sb->nr_records && pmof_kv_get_record(base, sb, n, &r))
+	while (n < sb->nr_records && pmof_kv_get_record(base, sb, n, &r)) {
 		n++;
+		cond_resched();
+	}
 	return n;
 }

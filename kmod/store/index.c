@@ -22,6 +22,12 @@ static u64 lower(const struct pmof_kv_table *t, u64 hash)
 	return p;
 }
 
+/* Places at the end are behind every home: while so many are free, so many insertions find one. */
+static bool spare_left(const struct pmof_kv_table *t, u64 nr)
+{
+	return !t->entry[places(t) - nr].slot;
+}
+
 static int table_insert(struct pmof_kv_table *t, u64 hash, u64 slot)
 {
 	u64 p = lower(t, hash), free;
@@ -93,6 +99,9 @@ static int move_hash(struct pmof_kv_index *ix)
 
 	for (p = ix->place; p < places(&ix->now) && ix->now.entry[p].slot &&
 	     ix->now.entry[p].hash == hash; p++) {
+		/* The last ones are for what has been let in. */
+		if (!spare_left(&ix->next, PMOF_KV_INDEX_SPARE))
+			return -ENOSPC;
 		rc = table_insert(&ix->next, hash, ix->now.entry[p].slot);
 		if (rc)
 			return rc;
@@ -149,6 +158,13 @@ struct pmof_kv_entry *pmof_kv_index_next(const struct pmof_kv_index *ix,
 	const struct pmof_kv_table *t = table_of(ix, e->hash);
 
 	return if_hash(t, e - t->entry + 1, e->hash);
+}
+
+bool pmof_kv_index_takes(const struct pmof_kv_index *ix)
+{
+	if (pmof_kv_index_growing(ix) && !spare_left(&ix->next, PMOF_KV_INDEX_SPARE / 2))
+		return false;
+	return spare_left(&ix->now, PMOF_KV_INDEX_SPARE / 2);
 }
 
 int pmof_kv_index_insert(struct pmof_kv_index *ix, u64 hash, u64 slot)

@@ -7,6 +7,9 @@
  * its hash's upper bits name; it stands there or behind, with no empty place
  * between.  Some places more than there are homes take what the last ones spill.
  *
+ * Whoever knows the hash's key can choose keys that all have their homes at the end, and fill what
+ * takes the spill.  So nobody is let in who might not find a place: pmof_kv_index_takes().
+ *
  * A table grows into one twice the size, a few places at a time, from the low hashes
  * up: what is below the mark is in the new table, all else in the old one.
  */
@@ -18,6 +21,7 @@
 #define PMOF_KV_INDEX_MIN_BITS	6U
 #define PMOF_KV_INDEX_MAX_BITS	40U
 #define PMOF_KV_INDEX_SPILL	1024U
+#define PMOF_KV_INDEX_SPARE	128U	/* of these: only for what has been let in */
 
 struct pmof_kv_entry {
 	u64 hash;
@@ -64,6 +68,11 @@ struct pmof_kv_entry *pmof_kv_index_move(struct pmof_kv_index *ix, u64 places);
 struct pmof_kv_entry *pmof_kv_index_first(const struct pmof_kv_index *ix, u64 hash);
 struct pmof_kv_entry *pmof_kv_index_next(const struct pmof_kv_index *ix,
 					 struct pmof_kv_entry *e);
+/*
+ * Do any PMOF_KV_INDEX_SPARE / 2 insertions find a place, with all that is moved meanwhile?  If
+ * not, some may.
+ */
+bool pmof_kv_index_takes(const struct pmof_kv_index *ix);
 /* 0, or -ENOSPC: it has to grow, or to be moved on. */
 int pmof_kv_index_insert(struct pmof_kv_index *ix, u64 hash, u64 slot);
 void pmof_kv_index_remove(struct pmof_kv_index *ix, struct pmof_kv_entry *e);

@@ -69,8 +69,8 @@ void pmof_store_end_lease(struct store *st, struct store_lease *l)
 static void drop_lease(struct store *st, struct store_lease *l)
 {
 	/* Without memory the slot is lost until the store is opened again. */
-	if (l->slot)
-		pmof_store_slots_add(&st->dropping, l->slot, 0);
+	if (l->slot && pmof_store_slots_add(&st->dropping, l->slot, 0))
+		st->unusable++;
 	pmof_store_end_lease(st, l);
 }
 

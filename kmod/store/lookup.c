@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 #include "store.h"
@@ -19,6 +20,39 @@ u64 pmof_store_hash(const struct store *st, const u8 *key, u32 length)
 	return siphash(key, length, &st->hash_key);
 }
 
+/*
+ * May be read: a bad line that no list names yet is found here, and not where somebody looks at
+ * what is in it.
+ */
+bool pmof_store_probe(const struct store *st, u64 offset, u64 length)
+{
+	u8 line[SMP_CACHE_BYTES];
+	u64 n;
+
+	for (; length; offset += n, length -= n) {
+		n = min_t(u64, length, sizeof(line));
+		if (copy_mc_to_kernel(line, st->m.base + offset, n)) {
+			pmof_service_failed(st->ns);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The same of the slot's header and its key. */
+bool pmof_store_probe_header(const struct store *st, u64 slot, u64 room)
+{
+	const struct pmof_kv_object_header *h = st->m.base + slot;
+	u64 key_length;
+
+	if (room < sizeof(*h) || !pmof_store_probe(st, slot, sizeof(*h)))
+		return false;
+	if (le32_to_cpu(READ_ONCE(h->magic)) != PMOF_KV_OBJECT_MAGIC)
+		return true;
+	key_length = min_t(u64, le16_to_cpu(READ_ONCE(h->key_length)), room - sizeof(*h));
+	return pmof_store_probe(st, slot + sizeof(*h), key_length);
+}
+
 /* The header of a slot that should hold an object.  0 or -EIO. */
 int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_object *o)
 {
@@ -26,6 +60,7 @@ int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_obje
 	u64 most = min_t(u64, room, sizeof(struct pmof_kv_object_header) + PMOF_KV_KEY_MAX);
 
 	if (!room || pmof_service_bad(st->ns, slot, most) ||
+	    !pmof_store_probe_header(st, slot, most) ||
 	    !pmof_kv_get_header(st->m.base + slot, &st->m.sb, room, o))
 		return -EIO;
 	return 0;
@@ -120,29 +155,46 @@ void pmof_store_index_step(struct store *st)
 	pmof_kv_index_grow(&st->index, table);
 }
 
-/* Recovery: nobody waits yet.  0 or -ENOMEM. */
+static bool has_room(const struct pmof_kv_index *ix)
+{
+	u32 bits = pmof_kv_index_growing(ix) ? ix->next.bits : ix->now.bits;
+
+	return ix->count + STORE_ROUND < (7ULL << bits) / 8;
+}
+
+/*
+ * Recovery: nobody waits yet.  0 or -ENOMEM.  What finds no place in the new table stays in the
+ * old one, with all behind it.
+ */
 int pmof_store_index_grow_now(struct store *st)
 {
 	struct pmof_kv_entry *table, *old;
+	u64 place;
 
 	if (!pmof_kv_index_full(&st->index))
 		return 0;
 	table = alloc_table(st->index.now.bits + 1);
 	if (!table)
-		return pmof_store_index_room(st) ? 0 : -ENOMEM;
+		return has_room(&st->index) ? 0 : -ENOMEM;
 	pmof_kv_index_grow(&st->index, table);
-	old = pmof_kv_index_move(&st->index, U64_MAX);
+	do {
+		place = st->index.place;
+		old = pmof_kv_index_move(&st->index, MOVE_PLACES);
+		cond_resched();
+	} while (!old && st->index.place != place);
 	kvfree(old);
-	return old ? 0 : -ENOMEM;
+	return 0;
 }
 
-/* Is there room for a round's new keys, even if no larger table is to be had? */
+/*
+ * Is there room for a round's new keys, whatever their hashes, even if no larger table is to be
+ * had?
+ */
 bool pmof_store_index_room(const struct store *st)
 {
-	const struct pmof_kv_index *ix = &st->index;
-	u32 bits = pmof_kv_index_growing(ix) ? ix->next.bits : ix->now.bits;
+	static_assert(PMOF_KV_INDEX_SPARE >= 2 * STORE_ROUND);
 
-	return ix->count + STORE_ROUND < (7ULL << bits) / 8;
+	return has_room(&st->index) && pmof_kv_index_takes(&st->index);
 }
 
 int pmof_store_index_add(struct store *st, u64 hash, u64 slot)

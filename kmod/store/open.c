@@ -23,6 +23,7 @@ struct recovery {
 	struct store_slots unfinished;	/* live, without VF */
 	struct store_slots leftover;
 	u64 twice;			/* objects of a key that has another one */
+	u64 homeless;			/* objects that the index did not take */
 };
 
 static void *zalloc(size_t size)
@@ -57,6 +58,22 @@ static int say_no_super(const struct store *st, int rc)
 	return -EUCLEAN;
 }
 
+/* Chunk table and log. */
+static bool table_readable(const struct store *st)
+{
+	u64 end = st->m.sb.log + st->m.sb.nr_records * PMOF_KV_RECORD_SIZE, at, n;
+
+	if (pmof_service_bad(st->ns, PMOF_KV_TABLE, end - PMOF_KV_TABLE))
+		return false;
+	for (at = PMOF_KV_TABLE; at < end; at += n) {
+		n = min_t(u64, end - at, PAGE_SIZE);
+		if (!pmof_store_probe(st, at, n))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
 static int open_super(struct store *st, unsigned int *good)
 {
 	u64 size = pmof_service_size(st->ns);
@@ -73,8 +90,7 @@ static int open_super(struct store *st, unsigned int *good)
 	kvfree(copies);
 	if (rc)
 		return say_no_super(st, rc);
-	if (!pmof_service_bad(st->ns, PMOF_KV_TABLE, st->m.sb.log +
-			      st->m.sb.nr_records * PMOF_KV_RECORD_SIZE - PMOF_KV_TABLE))
+	if (table_readable(st))
 		return 0;
 	pr_err("namespace %s: a bad sector lies in the store's log or chunk table\n", st->name);
 	return -EIO;
@@ -130,7 +146,10 @@ static int live(void *context, u64 slot, const struct pmof_kv_object *o)
 		return -ENOMEM;
 	if (pmof_store_index_grow_now(st))
 		return -ENOMEM;
-	return pmof_kv_index_insert(&st->index, hash, slot);
+	/* Keys were chosen so: all the others are there, and nothing is changed. */
+	if (pmof_kv_index_insert(&st->index, hash, slot))
+		rec->homeless++;
+	return 0;
 }
 
 static int leftover(void *context, u64 slot)
@@ -140,12 +159,16 @@ static int leftover(void *context, u64 slot)
 	return pmof_store_slots_add(&rec->leftover, slot, 0);
 }
 
+/* A trailer, or a header with its key. */
 static bool readable(void *context, u64 offset, u64 length)
 {
 	const struct recovery *rec = context;
 
 	cond_resched();
-	return !pmof_service_bad(rec->st->ns, offset, length);
+	if (pmof_service_bad(rec->st->ns, offset, length))
+		return false;
+	return length == PMOF_TRAILER_SIZE ? pmof_store_probe(rec->st, offset, length) :
+					     pmof_store_probe_header(rec->st, offset, length);
 }
 
 /* Never free: whatever it holds may come back when the sector has been mended. */
@@ -154,6 +177,7 @@ static int lost(void *context, u64 slot)
 	struct recovery *rec = context;
 
 	rec->st->lost_slots = true;
+	rec->st->unusable++;
 	return pmof_kv_alloc_mark(&rec->st->alloc, slot) ? -EUCLEAN : 0;
 }
 
@@ -228,6 +252,10 @@ static int settle(struct recovery *rec)
 		pmof_store_damaged(st, "some keys are there twice");
 	if (st->lost_slots)
 		pmof_store_damaged(st, "bad sectors lie in some objects");
+	if (rec->homeless) {
+		pmof_store_damaged(st, "the hashes of too many keys are alike for the index");
+		st->lost_slots = true;
+	}
 	if (st->read_only)
 		return 0;
 	rc = finish_objects(st, &rec->unfinished, false);

@@ -63,9 +63,16 @@ static int compare_past(const void *a, const void *b)
 	return 0;
 }
 
+/* Millions of them take a while: others have their turn. */
+static int sort_past(const void *a, const void *b)
+{
+	cond_resched();
+	return compare_past(a, b);
+}
+
 void pmof_store_past_sort(struct store *st)
 {
-	sort(st->past, st->nr_past, sizeof(*st->past), compare_past, NULL);
+	sort(st->past, st->nr_past, sizeof(*st->past), sort_past, NULL);
 }
 
 const struct store_past *pmof_store_past(const struct store *st, u64 writer, u64 number)

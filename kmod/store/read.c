@@ -262,6 +262,7 @@ static u32 finish_stat(struct store *st, struct store_req *r)
 const struct store_op pmof_store_reads[] = {
 	{
 		.opcode		= PMOF_KV_GET,
+		.time		= PMOF_KV_STAT_GET_NS,
 		.min_length	= sizeof(struct pmof_kv_get),
 		.parse		= parse_get,
 		.finish		= finish_get,

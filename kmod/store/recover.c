@@ -29,6 +29,13 @@ static int compare_refs(const void *a, const void *b)
 	return 0;
 }
 
+/* Millions of records take a while: others have their turn. */
+static int sort_refs(const void *a, const void *b)
+{
+	cond_resched();
+	return compare_refs(a, b);
+}
+
 static bool holds(const struct pmof_kv_ref *refs, u32 nr, const struct pmof_kv_ref *ref)
 {
 	u32 low = 0, high = nr;
@@ -61,13 +68,14 @@ static void name_olds(struct scan *s)
 		/* The medium may change under us: only what is whole still. */
 		if (!pmof_kv_get_record(s->base, s->sb, i, &r))
 			break;
+		cond_resched();
 		see_generation(s, r.new.generation);
 		see_generation(s, r.old.generation);
 		if (r.old.offset)
 			s->named[s->nr_named++] = r.old;
 	}
 	s->out->records = i;
-	sort(s->named, s->nr_named, sizeof(*s->named), compare_refs, NULL);
+	sort(s->named, s->nr_named, sizeof(*s->named), sort_refs, NULL);
 }
 
 static bool readable(const struct scan *s, u64 offset, u64 length)
@@ -130,7 +138,7 @@ static void judge_records(struct scan *s)
 			s->dead[s->nr_dead++] = r.old;
 		s->ops->record(s->context, &r, happened);
 	}
-	sort(s->dead, s->nr_dead, sizeof(*s->dead), compare_refs, NULL);
+	sort(s->dead, s->nr_dead, sizeof(*s->dead), sort_refs, NULL);
 }
 
 static int lose(struct scan *s, u64 slot)

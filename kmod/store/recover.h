@@ -10,7 +10,7 @@ struct pmof_kv_recover_ops {
 	int (*live)(void *context, u64 slot, const struct pmof_kv_object *o);
 	/* A header of none: it has to be cleared, durably, before the log goes. */
 	int (*leftover)(void *context, u64 slot);
-	/* May the range be read?  NULL: all of it. */
+	/* May it be read: a trailer, or what of a slot header and key may take?  NULL: yes. */
 	bool (*readable)(void *context, u64 offset, u64 length);
 	/* A slot that cannot be, and so nobody knows what is in it. */
 	int (*lost)(void *context, u64 slot);

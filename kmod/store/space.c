@@ -61,6 +61,7 @@ static int take_slot(struct store *st, u32 class, u64 *slot)
 			rc = assign(st, *slot, class);
 		if (rc || !is_bad(st, *slot, class))
 			return rc;
+		st->unusable++;
 	}
 }
 
@@ -118,8 +119,10 @@ enum store_step pmof_store_allocate(struct store *st, struct store_req *r)
 void pmof_store_clear_slot(struct store *st, u64 slot)
 {
 	if (pmof_service_bad(st->ns, slot, sizeof(struct pmof_kv_object_header)) ||
-	    pmof_store_slots_add(&st->clearing, slot, 0))
+	    pmof_store_slots_add(&st->clearing, slot, 0)) {
+		st->unusable++;
 		return;
+	}
 	pmof_kv_clear_header(&st->m, slot);
 }
 
@@ -161,8 +164,10 @@ void pmof_store_give_cleared(struct store *st)
 void pmof_store_retire(struct store *st, const struct pmof_kv_ref *ref)
 {
 	st->superseded[st->nr_superseded++] = *ref;
-	if (pmof_store_slots_add(&st->retired, ref->offset, st->epoch++))
+	if (pmof_store_slots_add(&st->retired, ref->offset, st->epoch++)) {
+		st->unusable++;
 		return;
+	}
 	st->retired_of[pmof_kv_alloc_class(&st->alloc, ref->offset)]++;
 }
 

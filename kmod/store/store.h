@@ -15,6 +15,7 @@
 #include <linux/llist.h>
 #include <linux/sched.h>
 #include <linux/siphash.h>
+#include <linux/sizes.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
@@ -25,6 +26,7 @@
 #include "steps.h"
 
 #define STORE_ROUND		64	/* requests served in one round */
+#define STORE_ROUND_BYTES	SZ_64K	/* of values written back, or copied, in one round */
 #define STORE_INDEX_BITS	10	/* at first: room for a round and more */
 #define STORE_CONTEXTS		4096U	/* open files of all clients together, */
 #define STORE_SESSION_CONTEXTS	256U	/* and of one session */
@@ -104,6 +106,7 @@ enum store_step {
 struct store_op {
 	u8 opcode;
 	u16 min_length;
+	u8 time;			/* enum pmof_kv_stat that counts its time; 0: none */
 	/* Checks what has come, and takes it over.  Returns PMOF_KV_SC_*. */
 	u32 (*parse)(struct store *st, struct store_req *r);
 	/* Phase 1. */
@@ -158,7 +161,7 @@ struct store {
 	const char *name;
 	siphash_key_t hash_key;
 	bool read_only;			/* damaged, or failed: it takes no changes */
-	bool lost_slots;		/* what they held cannot be read: any key may be there */
+	bool lost_slots;		/* they cannot be read, or found: any key may be there */
 
 	struct pmof_kv_index index;
 	struct pmof_kv_alloc alloc;
@@ -167,6 +170,7 @@ struct store {
 	u32 grow_bits;
 	unsigned long grow_after;	/* jiffies: there was no memory for it */
 	u64 last_generation;
+	u64 unusable;			/* slots in use for ever: bad, or lost without memory */
 
 	/* The log. */
 	u32 records;
@@ -202,10 +206,12 @@ struct store {
 	bool freed;			/* space has come since their last try */
 	u64 taken[STORE_ROUND];		/* [K7] hashes of the keys that commit in this round */
 	u32 nr_taken;
+	u32 copied;			/* bytes of values, in this round */
 	struct store_slots clearing;	/* headers cleared in this round: free behind the fence */
 	bool dirty;			/* something waits for a fence */
 	int fence_failed;		/* one within this phase */
 	u64 lines;			/* had been written back when this fence's began */
+	u64 clock;			/* until then all time is accounted for; ns */
 	bool no_memory;			/* for what a commit must not fail for */
 
 	u64 recovery_ns;
@@ -237,6 +243,7 @@ int pmof_store_start(struct store *st);
 void pmof_store_stop(struct store *st);
 void pmof_store_call(void *service, struct pmof_call *call);
 void pmof_store_tell(struct store *st, u64 session, bool gone);
+void pmof_store_write_back(struct store *st, u64 offset, u64 length);
 void pmof_store_start_fenced(struct store *st);
 int pmof_store_finish_fenced(struct store *st);
 int pmof_store_fence_now(struct store *st);
@@ -244,11 +251,12 @@ void pmof_store_take_key(struct store *st, u64 hash);
 bool pmof_store_key_is_taken(const struct store *st, u64 hash);
 void pmof_store_damaged(struct store *st, const char *what);
 
-/* change.c, read.c */
+/* change.c, read.c, check.c */
 extern const struct store_op pmof_store_changes[];
 extern const unsigned int pmof_store_nr_changes;
 extern const struct store_op pmof_store_reads[];
 extern const unsigned int pmof_store_nr_reads;
+extern const struct store_op pmof_store_check;
 u32 pmof_store_reply_status(const struct store_req *r);
 
 /* context.c */
@@ -304,6 +312,8 @@ struct store_found {
 };
 
 u64 pmof_store_hash(const struct store *st, const u8 *key, u32 length);
+bool pmof_store_probe(const struct store *st, u64 offset, u64 length);
+bool pmof_store_probe_header(const struct store *st, u64 slot, u64 room);
 int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_object *o);
 int pmof_store_find(const struct store *st, u64 hash, const u8 *key, u32 length,
 		    struct store_found *f);

@@ -10,24 +10,32 @@
 
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sizes.h>
 
 #include "store.h"
 
-#define ROUND_BYTES	SZ_64K	/* of values written back between two looks at the queue */
 #define MIN_SLICE	SZ_4K
 #define WAIT_STEP	(HZ / 20)	/* between two looks whether space has come */
 
 /* --- fences ----------------------------------------------------------------------- */
 
+/* What the server's CPU or a client's HCA has stored, ahead of the next fence. */
+void pmof_store_write_back(struct store *st, u64 offset, u64 length)
+{
+	store_count(st, PMOF_KV_STAT_LINES, pmof_persist_write_back(st->ns, offset, length));
+	st->dirty = true;
+}
+
+/* Of the steps: each names what it has just stored. */
 static void write_back(struct pmof_kv_medium *m, u64 offset, u64 length)
 {
 	struct store *st = container_of(m, struct store, m);
 
-	store_count(st, PMOF_KV_STAT_LINES, pmof_persist_write_back(st->ns, offset, length));
-	st->dirty = true;
+	store_count(st, PMOF_KV_STAT_STORED, length);
+	pmof_store_write_back(st, offset, length);
 }
 
 /* [A4] A fence waits for the write-backs and copies of its own CPU only: stay on it. */
@@ -73,6 +81,23 @@ void pmof_store_damaged(struct store *st, const char *what)
 	st->read_only = true;
 }
 
+/* --- time ------------------------------------------------------------------------- */
+
+/* What has been done since the last look at the clock was of that kind, or nobody's: 0. */
+static void charge(struct store *st, u8 time)
+{
+	u64 now = ktime_get_ns();
+
+	if (time)
+		store_count(st, time, now - st->clock);
+	st->clock = now;
+}
+
+static u8 time_of(const struct store_req *r)
+{
+	return r->op ? r->op->time : 0;
+}
+
 /* --- [K7] ------------------------------------------------------------------------- */
 
 /* By hash: two keys of one hash wait for each other, too. */
@@ -113,6 +138,8 @@ static const struct store_op *find_op(u8 opcode)
 	for (i = 0; i < pmof_store_nr_reads; i++)
 		if (pmof_store_reads[i].opcode == opcode)
 			return &pmof_store_reads[i];
+	if (pmof_store_check.opcode == opcode)
+		return &pmof_store_check;
 	return NULL;
 }
 
@@ -146,6 +173,7 @@ static void take_queued(struct store *st)
 		memset(r, 0, sizeof(*r));
 		r->status = parse(st, r, call);
 		list_add_tail(&r->entry, &st->pending);
+		charge(st, time_of(r));
 	}
 }
 
@@ -190,6 +218,37 @@ static void take_turn(struct store *st, struct round *round)
 	}
 }
 
+static unsigned int count_stored(const struct list_head *list)
+{
+	const struct store_req *r;
+	unsigned int n = 0;
+
+	list_for_each_entry(r, list, entry)
+		n += r->changed || r->done;
+	return n;
+}
+
+static void share(struct store *st, const struct list_head *list, u64 ns)
+{
+	const struct store_req *r;
+
+	list_for_each_entry(r, list, entry)
+		if ((r->changed || r->done) && time_of(r))
+			store_count(st, time_of(r), ns);
+}
+
+/* A fence is the work of all that have stored ahead of it, in equal parts. */
+static void charge_fence(struct store *st, const struct round *round)
+{
+	unsigned int n = count_stored(&round->done) + count_stored(&round->turn);
+	u64 ns = ktime_get_ns() - st->clock;
+
+	st->clock += ns;
+	ns = div_u64(ns, max(n, 1U));
+	share(st, &round->done, ns);
+	share(st, &round->turn, ns);
+}
+
 static enum store_step start(struct store *st, struct store_req *r, u64 slice)
 {
 	if (r->status || r->known || !r->op->start)
@@ -201,8 +260,8 @@ static enum store_step start(struct store *st, struct store_req *r, u64 slice)
 /* Phase 1. */
 static void start_all(struct store *st, struct round *round)
 {
-	u64 slice = max_t(u64, round_down(ROUND_BYTES / max(round->requests, 1U), SMP_CACHE_BYTES),
-			  MIN_SLICE);
+	u64 share = STORE_ROUND_BYTES / max(round->requests, 1U);
+	u64 slice = max_t(u64, round_down(share, SMP_CACHE_BYTES), MIN_SLICE);
 	struct store_req *r, *next;
 
 	st->fence_failed = 0;
@@ -211,6 +270,7 @@ static void start_all(struct store *st, struct round *round)
 		pmof_store_clear_dropped(st);
 		pmof_store_clear_some(st);
 	}
+	charge(st, 0);
 	list_for_each_entry_safe(r, next, &round->turn, entry) {
 		enum store_step step = start(st, r, slice);
 
@@ -218,9 +278,12 @@ static void start_all(struct store *st, struct round *round)
 			list_move_tail(&r->entry, &round->done);
 		else if (step == STORE_WAIT)
 			list_move_tail(&r->entry, &st->starved);
-		cond_resched();
+		charge(st, time_of(r));
+		if (cond_resched())
+			charge(st, 0);
 	}
 	round->rc = pmof_store_finish_fenced(st);
+	charge_fence(st, round);
 	if (!round->rc)
 		round->rc = st->fence_failed;
 	if (!round->rc)
@@ -236,9 +299,12 @@ static void commit_all(struct store *st, struct round *round)
 		return;
 	pmof_store_start_fenced(st);
 	list_for_each_entry(r, &round->done, entry)
-		if (r->changed && r->op->commit)
+		if (r->changed && r->op->commit) {
 			r->op->commit(st, r);
+			charge(st, time_of(r));
+		}
 	round->rc = pmof_store_finish_fenced(st);
+	charge_fence(st, round);
 }
 
 /* What has come of it is not known. */
@@ -266,9 +332,12 @@ static void finish_all(struct store *st, struct round *round)
 {
 	struct store_req *r, *next;
 	struct store_context *c;
+	u8 time;
 
+	charge(st, 0);
 	list_for_each_entry_safe(r, next, &round->done, entry) {
 		c = r->context;
+		time = time_of(r);
 		/* The request is gone with its answer. */
 		if (round->rc && r->changed)
 			fail(st, r);
@@ -276,6 +345,7 @@ static void finish_all(struct store *st, struct round *round)
 			answer(st, r);
 		if (c)
 			pmof_store_put_context(st, c);
+		charge(st, time);
 	}
 }
 
@@ -295,6 +365,7 @@ static void get_ready(struct store *st)
 	pmof_store_index_step(st);
 	st->no_memory = pmof_store_slots_reserve(&st->retired, STORE_ROUND);
 	st->nr_taken = 0;
+	st->copied = 0;
 	if (!st->read_only)
 		check_medium(st);
 	if (!st->read_only && (pmof_store_log_full(st) || pmof_store_needs_generations(st)))
@@ -392,6 +463,7 @@ static int store_thread(void *data)
 		wait_for_work(st);
 		do {
 			start = ktime_get_ns();
+			st->clock = start;
 			take_queued(st);
 			/* Behind it: what is told here is later than all calls of that session. */
 			idle = serve_round(st);

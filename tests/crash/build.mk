@@ -4,13 +4,13 @@
 # Included by tests/build.mk.
 
 CRASH_BUILD := $(TEST_BUILD)/crash
-CRASH_PURE := model check log timeline trace_file cuts run keep outside store_check
+CRASH_PURE := model check shared log timeline trace_file cuts run keep outside store_check store_settle
 CRASH_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
 	-D_GNU_SOURCE -Ikmod/common -include tests/unit/pure.h
 
 # The server's own recovery judges images of stores.
 CRASH_STORE := $(patsubst %,$(CRASH_BUILD)/%.o,kmod/store/format kmod/store/recover kmod/store/alloc \
-	tools/kv_verify)
+	kmod/store/steps tools/kv_verify)
 
 $(CRASH_STORE): $(CRASH_BUILD)/%.o: %.c tests/crash/build.mk
 	@mkdir -p $(@D)
@@ -34,7 +34,7 @@ $(CRASH_UNIT_OBJ): $(TEST_BUILD)/unit/crash-obj/%.o: tests/crash/%.c tests/crash
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(TEST_BUILD)/unit/crash $(TEST_BUILD)/unit/crash_model: $(CRASH_UNIT_OBJ)
+$(addprefix $(TEST_BUILD)/unit/,crash crash_model crash_shared): $(CRASH_UNIT_OBJ)
 
 -include $(wildcard $(CRASH_BUILD)/*.d) $(CRASH_STORE:.o=.d) $(CRASH_UNIT_OBJ:.o=.d)
 
@@ -53,9 +53,9 @@ $(CRASH_SQLITE): $(addprefix $(CRASH_BUILD)/,sqlite_work.o sqlite_check.o)
 # Puts and gets on a store.
 CRASH_KV := $(CRASH_BUILD)/kv_work
 
-$(CRASH_BUILD)/kv_work.o: CRASH_CFLAGS += -Iuserlib -Iuapi
+$(CRASH_BUILD)/kv_work.o $(CRASH_BUILD)/kv_shared.o: CRASH_CFLAGS += -Iuserlib -Iuapi
 
-$(CRASH_KV): $(CRASH_BUILD)/kv_work.o $(LIBPMOFKV_A) $(LIBPMOF_A)
+$(CRASH_KV): $(addprefix $(CRASH_BUILD)/,kv_work.o kv_shared.o) $(LIBPMOFKV_A) $(LIBPMOF_A)
 	$(Q)$(CC) $(CRASH_CFLAGS) -o $@ $^ -lpthread
 
 crash-kv-programs: crash-programs $(CRASH_KV)

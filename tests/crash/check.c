@@ -34,7 +34,8 @@ int check_init(struct checker *c, const struct log *log)
 	}
 	c->buf[0] = malloc(longest);
 	c->buf[1] = malloc(longest);
-	return c->buf[0] && c->buf[1] ? 0 : -1;
+	c->shared = shared_new(log);
+	return c->buf[0] && c->buf[1] && c->shared ? 0 : -1;
 }
 
 void check_free(struct checker *c)
@@ -45,6 +46,8 @@ void check_free(struct checker *c)
 		free(c->state[i].floor);
 		free(c->state[i].floor_op);
 	}
+	if (c->shared)
+		shared_free(c->shared);
 	free(c->state);
 	free(c->durable);
 	free(c->buf[0]);
@@ -331,8 +334,19 @@ void check_started(struct checker *c, uint32_t number)
 {
 	const struct op *op = &c->log->op[number];
 
-	if (op->kind == OP_PERSIST || op->kind == OP_SEEN || op->kind == OP_READ)
+	switch (op->kind) {
+	case OP_CHANGE:
+		shared_started(c->shared, number);
 		return;
+	case OP_PERSIST:
+	case OP_SEEN:
+	case OP_READ:
+	case OP_REFUSED:
+	case OP_LOOK:
+		return;
+	default:
+		break;
+	}
 	if (c->state[op->slot].started <= op->index)
 		c->state[op->slot].started = op->index + 1;
 }
@@ -362,6 +376,11 @@ void check_acked(struct checker *c, uint32_t number)
 			c->state[op->slot].acked = op->index + 1;
 		if (c->state[op->slot].started <= op->index)
 			c->state[op->slot].started = op->index + 1;
+		break;
+	case OP_CHANGE:
+	case OP_REFUSED:
+	case OP_LOOK:
+		shared_acked(c->shared, number);
 		break;
 	}
 }

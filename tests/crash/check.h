@@ -11,6 +11,7 @@
 #define PMOF_CRASH_CHECK_H
 
 #include "log.h"
+#include "shared.h"
 
 struct slot_state {
 	uint32_t started;	/* operations [0, started) may have begun */
@@ -26,6 +27,7 @@ struct checker {
 	struct slot_state *state;	/* by slot */
 	bool *durable;			/* by operation */
 	uint8_t *buf[2];		/* as long as the longest slot */
+	struct shared *shared;		/* keys with several writers */
 };
 
 /* What is wrong with a slot. */

@@ -128,7 +128,8 @@ static void tell_op(const struct run *r, uint32_t number, FILE *f)
 	static const char * const names[] = {
 		[OP_PUT] = "put", [OP_ATOMIC] = "atomic", [OP_PREPARE] = "prepare",
 		[OP_COMMIT] = "commit", [OP_SEEN] = "valid get", [OP_PERSIST] = "persist", [OP_TXN] = "transaction",
-		[OP_READ] = "get",
+		[OP_READ] = "get", [OP_CHANGE] = "change", [OP_REFUSED] = "refused change",
+		[OP_LOOK] = "get",
 	};
 	const struct op *op = &r->log->op[number];
 	uint64_t offset, length;
@@ -140,6 +141,25 @@ static void tell_op(const struct run *r, uint32_t number, FILE *f)
 		op->by_reply ? " (its reply)" : "");
 }
 
+/* Of a key with several writers: what had begun before the cut, the newest of that. */
+static void tell_shared(const struct run *r, uint32_t id, FILE *f)
+{
+	uint32_t i, nr = 0, skip;
+
+	for (i = 0; i < r->log->nr_ops; i++)
+		nr += r->log->op[i].slot == id && r->log->op[i].start_pos <= r->pos;
+	skip = nr > LAST_RECORDS ? nr - LAST_RECORDS : 0;
+	for (i = 0; i < r->log->nr_ops; i++) {
+		const struct op *op = &r->log->op[i];
+
+		if (op->slot != id || op->start_pos > r->pos || (skip && skip--))
+			continue;
+		tell_op(r, i, f);
+		fprintf(f, "  value %" PRIu64 ", expected version %" PRId64 "\n", op->number,
+			(int64_t)op->expected);
+	}
+}
+
 /* The operations of the slot around those that are open. */
 static void tell_slot(const struct run *r, uint32_t id, FILE *f)
 {
@@ -147,6 +167,10 @@ static void tell_slot(const struct run *r, uint32_t id, FILE *f)
 	const struct slot *s = &r->log->slot[id];
 	uint32_t first = st->acked > 2 ? st->acked - 2 : 0, i, k;
 
+	if (s->type == SLOT_SHARED) {
+		tell_shared(r, id, f);
+		return;
+	}
 	if (s->type != SLOT_OBJECT && s->type != SLOT_KV)
 		first = st->first_open > 2 ? st->first_open - 2 : 0;
 	for (i = first; i < s->nr_ops && i <= st->started; i++)

@@ -3,7 +3,8 @@
  * A store under the power-cut explorer: what a key holds after its operation V is a
  * function of seed, key and V, so the checker needs nothing but an image and V's bounds.
  * A key is a slot of the log without a place (SLOT_KV), an operation on it a transaction
- * (OP_TXN); what a get has returned is OP_SEEN. See docs/crash.md.
+ * (OP_TXN); what a get has returned is OP_READ. A key with several writers (SLOT_SHARED) has
+ * values with numbers, and the log says which version each has got (shared.h). See docs/crash.md.
  */
 #ifndef PMOF_CRASH_KV_H
 #define PMOF_CRASH_KV_H
@@ -65,14 +66,22 @@ static inline uint32_t kv_value_length(uint64_t seed, uint32_t key, uint64_t ver
 	return size > rest ? size - rest : 0;
 }
 
+/* Are these the bytes of a key's value @number? */
+static inline bool kv_is_content(uint64_t seed, uint32_t key, uint64_t number, const void *value,
+				 uint32_t length, uint8_t buf[KV_MAX_VALUE])
+{
+	if (kv_value_length(seed, key, number) != length)
+		return false;
+	crash_content(buf, seed, key, number, 0, length);
+	return !memcmp(buf, value, length);
+}
+
 /* Is this the value of that version? */
 static inline bool kv_is_value(uint64_t seed, uint32_t key, uint64_t version, const void *value,
 			       uint32_t length, uint8_t buf[KV_MAX_VALUE])
 {
-	if (kv_absent(seed, key, version) || kv_value_length(seed, key, version) != length)
-		return false;
-	crash_content(buf, seed, key, version, 0, length);
-	return !memcmp(buf, value, length);
+	return !kv_absent(seed, key, version) &&
+	       kv_is_content(seed, key, version, value, length, buf);
 }
 
 #endif /* PMOF_CRASH_KV_H */

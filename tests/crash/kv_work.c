@@ -10,43 +10,15 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "kv.h"
-#include "libpmofkv.h"
+#include "kv_work.h"
 #include "log.h"
 #include "mark.h"
 
-#define MAX_OPS		40000
-#define NR_WRITERS	8
-#define NR_READERS	2
-#define KEYS_EACH	12
-#define NR_KEYS		(NR_WRITERS * KEYS_EACH)
-#define MAX_BATCH	4
 #define WRONG_VERSION	PMOF_KV_GENERATION_MASK	/* never given */
 
-struct key {
-	char bytes[KV_MAX_KEY];
-	uint32_t length;
-	uint64_t version;	/* number of its last operation */
-	uint64_t stored;	/* the store's version of what is there */
-};
+struct work work = { .seed = 1, .limit = 2000 };
 
-static struct {
-	struct pmofkv *kv;
-	uint64_t seed;
-	uint64_t first_mark;	/* of operation 0: several runs may share a trace */
-	uint32_t limit;
-	uint32_t next_op;
-	struct key key[NR_KEYS];
-	struct {
-		uint32_t key;
-		uint64_t version;
-		bool read;
-	} op[MAX_OPS];
-} work = { .seed = 1, .limit = 2000 };
-
-static void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-
-static void die(const char *format, ...)
+void die(const char *format, ...)
 {
 	va_list args;
 
@@ -62,32 +34,35 @@ static bool over(void)
 	return __atomic_load_n(&work.next_op, __ATOMIC_RELAXED) >= work.limit;
 }
 
-/* Marks its begin; returns its number. */
-static uint32_t begin(uint32_t key, uint64_t version, bool read)
+uint32_t begin(struct work_op op)
 {
 	uint32_t number = __atomic_fetch_add(&work.next_op, 1, __ATOMIC_SEQ_CST);
 
 	if (number >= MAX_OPS)
 		die("too many operations");
-	work.op[number].key = key;
-	work.op[number].version = version;
-	work.op[number].read = read;
+	work.op[number] = op;
 	crash_mark(MARK_OP_START, work.first_mark + number);
 	return number;
 }
 
-static void done(uint32_t number)
+/* Of a key with one writer. */
+static uint32_t begin_own(const char *what, uint32_t key, uint64_t version)
+{
+	return begin((struct work_op){ .what = what, .key = key, .version = version });
+}
+
+void done(uint32_t number)
 {
 	crash_mark(MARK_OP_DONE, work.first_mark + number);
 }
 
-static void expect(int rc, int want, const char *what, uint32_t key)
+void expect(int rc, int want, const char *what, uint32_t key)
 {
 	if (rc != want)
 		die("%s of key %u: %s, not %s", what, key, strerror(-rc), strerror(-want));
 }
 
-/* --- writing: each key has one writer ------------------------------------------------ */
+/* --- writing keys of one's own --------------------------------------------------------- */
 
 /* What names a version that is not there must change nothing. */
 static void refuse(struct key *k, uint32_t id, uint64_t rnd)
@@ -106,7 +81,7 @@ static void refuse(struct key *k, uint32_t id, uint64_t rnd)
 static void delete_key(struct key *k, uint32_t id, uint64_t rnd)
 {
 	uint64_t expected = rnd & 8 ? k->stored : PMOF_KV_EXPECT_ANY;
-	uint32_t number = begin(id, ++k->version, false);
+	uint32_t number = begin_own("txn", id, ++k->version);
 
 	expect(pmofkv_delete_if(work.kv, k->bytes, k->length, expected, NULL), 0, "delete", id);
 	done(number);
@@ -122,7 +97,7 @@ static void put_key(struct key *k, uint32_t id, uint64_t rnd, uint8_t *value)
 		expected = k->stored ? k->stored : PMOF_KV_EXPECT_NONE;
 	crash_content(value, work.seed, id, v, 0, length);
 	k->version = v;
-	number = begin(id, v, false);
+	number = begin_own("txn", id, v);
 	expect(pmofkv_put_if(work.kv, k->bytes, k->length, value, length, expected, &k->stored), 0,
 	       "put", id);
 	done(number);
@@ -149,7 +124,7 @@ static void put_batch(uint32_t first, uint64_t rnd, uint8_t *value)
 		crash_content(value + nr * KV_MAX_VALUE, work.seed, id[nr], v, 0,
 			      item[nr].value_length);
 		k->version = v;
-		number[nr] = begin(id[nr], v, false);
+		number[nr] = begin_own("txn", id[nr], v);
 		nr++;
 	}
 	if (nr && pmofkv_put_batch(work.kv, item, nr))
@@ -161,24 +136,33 @@ static void put_batch(uint32_t first, uint64_t rnd, uint8_t *value)
 	}
 }
 
+static void write_own(uint32_t first, uint64_t *state, uint8_t *value)
+{
+	uint32_t id = first + crash_rnd(state, KEYS_EACH);
+	uint64_t rnd = crash_mix(*state);
+	struct key *k = &work.key[id];
+
+	refuse(k, id, rnd);
+	if (kv_absent(work.seed, id, k->version + 1))
+		delete_key(k, id, rnd);
+	else if (rnd % 5)
+		put_key(k, id, rnd, value);
+	else
+		put_batch(first, rnd >> 32, value);
+}
+
 static void *writer(void *arg)
 {
 	uint32_t first = (uintptr_t)arg * KEYS_EACH;
 	uint8_t *value = malloc(MAX_BATCH * KV_MAX_VALUE);
-	uint64_t state = work.seed ^ first, rnd;
+	uint64_t state = work.seed ^ first;
+	struct seen seen = { };
 
 	while (value && !over()) {
-		uint32_t id = first + crash_rnd(&state, KEYS_EACH);
-		struct key *k = &work.key[id];
-
-		rnd = crash_mix(state);
-		refuse(k, id, rnd);
-		if (kv_absent(work.seed, id, k->version + 1))
-			delete_key(k, id, rnd);
-		else if (rnd % 5)
-			put_key(k, id, rnd, value);
+		if (crash_rnd(&state, 2))
+			shared_write(&seen, crash_mix(state) >> 8, value);
 		else
-			put_batch(first, rnd >> 32, value);
+			write_own(first, &state, value);
 	}
 	free(value);
 	return NULL;
@@ -198,30 +182,49 @@ static uint64_t version_of(uint32_t id, const uint8_t *value, size_t length, uin
 	return v;
 }
 
+static void read_own(uint32_t id, uint8_t *value)
+{
+	const struct key *k = &work.key[id];
+	size_t length;
+	uint32_t number;
+	int rc;
+
+	rc = pmofkv_get(work.kv, k->bytes, k->length, value, KV_MAX_VALUE, &length, NULL);
+	if (rc == -ENOENT)
+		return;
+	expect(rc, 0, "get", id);
+	/* Begun when it was done, which is all that is said of it. */
+	number = begin_own("read", id, version_of(id, value, length, value + KV_MAX_VALUE));
+	done(number);
+}
+
 static void *reader(void *arg)
 {
 	uint64_t state = ~work.seed ^ (uintptr_t)arg;
 	uint8_t *value = malloc(2 * KV_MAX_VALUE);
 
 	while (value && !over()) {
-		uint32_t id = crash_rnd(&state, NR_KEYS), number;
-		const struct key *k = &work.key[id];
-		size_t length;
-		int rc;
-
-		rc = pmofkv_get(work.kv, k->bytes, k->length, value, KV_MAX_VALUE, &length, NULL);
-		if (rc == -ENOENT)
-			continue;
-		expect(rc, 0, "get", id);
-		/* Begun when it was done, which is all that is said of it. */
-		number = begin(id, version_of(id, value, length, value + KV_MAX_VALUE), true);
-		done(number);
+		if (crash_rnd(&state, 3))
+			read_own(crash_rnd(&state, NR_KEYS), value);
+		else
+			shared_read(crash_mix(state) >> 8, value);
 	}
 	free(value);
 	return NULL;
 }
 
 /* --------------------------------------------------------------------------------------- */
+
+static void write_op(FILE *f, uint32_t number)
+{
+	const struct work_op *op = &work.op[number];
+
+	fprintf(f, "%s %u %u ", op->what, number, op->key);
+	if (op->key >= NR_KEYS)
+		fprintf(f, "%llu %llu ", (unsigned long long)op->number,
+			(unsigned long long)op->expected);
+	fprintf(f, "%llu\n", (unsigned long long)op->version);
+}
 
 static void write_log(const char *path)
 {
@@ -231,14 +234,22 @@ static void write_log(const char *path)
 	if (!f)
 		die("%s: %s", path, strerror(errno));
 	fprintf(f, LOG_MAGIC "\nseed %llu\n", (unsigned long long)work.seed);
-	for (i = 0; i < NR_KEYS; i++)
-		fprintf(f, "slot %u kv %u 1\n", i, i);
+	for (i = 0; i < NR_KEYS + NR_SHARED; i++)
+		fprintf(f, "slot %u %s %u 1\n", i, i < NR_KEYS ? "kv" : "shared", i);
 	for (i = 0; i < work.next_op; i++)
-		fprintf(f, "%s %u %u %llu\n", work.op[i].read ? "read" : "txn", i, work.op[i].key,
-			(unsigned long long)work.op[i].version);
+		write_op(f, i);
 	fprintf(f, "end %u\n", work.next_op);
 	if (fclose(f))
 		die("%s: %s", path, strerror(errno));
+}
+
+static uint32_t count(const char *what)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < work.next_op; i++)
+		n += !strcmp(work.op[i].what, what);
+	return n;
 }
 
 static void run(void)
@@ -246,7 +257,7 @@ static void run(void)
 	pthread_t id[NR_WRITERS + NR_READERS];
 	uintptr_t i;
 
-	for (i = 0; i < NR_KEYS; i++)
+	for (i = 0; i < NR_KEYS + NR_SHARED; i++)
 		work.key[i].length = kv_key(work.seed, i, work.key[i].bytes);
 	for (i = 0; i < NR_WRITERS + NR_READERS; i++)
 		if (pthread_create(&id[i], NULL, i < NR_WRITERS ? writer : reader, (void *)i))
@@ -295,6 +306,7 @@ int main(int argc, char **argv)
 		die("%s: %s", argv[optind], strerror(-rc));
 	run();
 	write_log(log);
-	printf("kv_work: %u operations\n", work.next_op);
+	printf("kv_work: %u operations; on keys with several writers %u changes, and %u that were refused\n",
+	       work.next_op, count("change"), count("refused"));
 	return 0;
 }

@@ -38,6 +38,8 @@ static int add_slot(struct log *log, const char *line)
 		s.type = SLOT_DB;
 	else if (!strcmp(type, "kv"))
 		s.type = SLOT_KV;
+	else if (!strcmp(type, "shared"))
+		s.type = SLOT_SHARED;
 	else
 		return -1;
 	log->slot = log_grow(log->slot, log->nr_slots, sizeof(s));
@@ -60,6 +62,13 @@ static int parse_covers(struct op *op, const char *text)
 	}
 }
 
+/* Of a key with several writers. */
+static int parse_shared(struct op *op, const char *rest)
+{
+	return sscanf(rest, "%" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64, &op->slot,
+		      &op->number, &op->expected, &op->version) == 4 ? 0 : -1;
+}
+
 static int parse_op(struct op *op, const char *word, const char *rest)
 {
 	unsigned int durable;
@@ -78,6 +87,12 @@ static int parse_op(struct op *op, const char *word, const char *rest)
 		if (sscanf(rest, "%" SCNu64 " %" SCNu64 "%n", &op->from, &op->length, &used) != 2)
 			return -1;
 		return parse_covers(op, rest + used);
+	}
+	op->kind = !strcmp(word, "change") ? OP_CHANGE : !strcmp(word, "refused") ? OP_REFUSED :
+		   !strcmp(word, "look") ? OP_LOOK : OP_PUT;
+	if (op->kind != OP_PUT) {
+		op->durable = op->kind == OP_CHANGE;
+		return parse_shared(op, rest);
 	}
 	if (!strcmp(word, "atomic"))
 		op->kind = OP_ATOMIC;
@@ -143,6 +158,10 @@ static bool type_fits(enum slot_type type, enum op_kind kind)
 		return type == SLOT_DB || type == SLOT_KV;
 	case OP_READ:
 		return type == SLOT_KV;
+	case OP_CHANGE:
+	case OP_REFUSED:
+	case OP_LOOK:
+		return type == SLOT_SHARED;
 	default:
 		return type == SLOT_OBJECT;
 	}
@@ -167,6 +186,8 @@ static int link_op(struct log *log, uint32_t number)
 		return -1;
 	if (!type_fits(s->type, op->kind) || (op->kind == OP_TXN && op->version != s->nr_ops + 1))
 		return -1;
+	if (op->kind == OP_REFUSED || op->kind == OP_LOOK)
+		return 0;
 	if (op->kind == OP_READ)
 		op->index = op->version - 1;
 	if (op->kind == OP_SEEN || op->kind == OP_READ)

@@ -6,7 +6,7 @@
  *
  *   pmof-crash-log 1
  *   seed SEED
- *   slot ID raw|object|word|db|kv OFFSET LENGTH    in the order of OFFSET; ID from 0
+ *   slot ID raw|object|word|db|kv|shared OFFSET LENGTH    in the order of OFFSET; ID from 0
  *   put N SLOT VERSION FROM LENGTH DURABLE      bytes [FROM, FROM + LENGTH) of the slot
  *   atomic N SLOT VERSION                       durable CAS or FETCH_ADD
  *   prepare N SLOT GENERATION
@@ -16,11 +16,18 @@
  *   txn N SLOT VERSION                          a transaction of a database, a put or delete of a
  *                                               key; versions from 1
  *   read N SLOT VERSION                         a get of a key that returned this
+ *   change N SLOT NUMBER EXPECTED VERSION       a put of a key with several writers, of the value
+ *                                               NUMBER: VERSION is what the store has given it; or,
+ *                                               NUMBER 0, a delete of VERSION
+ *   refused N SLOT NUMBER EXPECTED VERSION      the same, not done because VERSION was there
+ *   look N SLOT NUMBER EXPECTED VERSION         a get of such a key that returned this; NUMBER 0:
+ *                                               the value does not tell
  *   end OPERATIONS
  *
  * Offsets are in the namespace. A slot has one put, atomic, prepare or commit
  * in flight at a time, in the order of their numbers. A database is a slot without
- * a place: whoever looks into the image finds it (outside.c). So is a key (store_check.c).
+ * a place: whoever looks into the image finds it (outside.c). So is a key (store_check.c), and
+ * one with several writers, whose operations are in flight together (shared.h).
  */
 #ifndef PMOF_CRASH_LOG_H
 #define PMOF_CRASH_LOG_H
@@ -38,6 +45,7 @@ enum slot_type {
 	SLOT_WORD,
 	SLOT_DB,
 	SLOT_KV,
+	SLOT_SHARED,
 };
 
 enum op_kind {
@@ -49,6 +57,9 @@ enum op_kind {
 	OP_PERSIST,
 	OP_TXN,
 	OP_READ,
+	OP_CHANGE,
+	OP_REFUSED,
+	OP_LOOK,
 };
 
 struct slot {
@@ -68,6 +79,8 @@ struct op {
 	uint64_t version;	/* or generation */
 	uint64_t from;		/* of a put: in the slot; of a PERSIST: offset in the namespace */
 	uint64_t length;
+	uint64_t number;	/* of a change: its value's; 0: a delete, or nothing */
+	uint64_t expected;	/* as the store was told: a version, none or any */
 	uint32_t *covers;	/* of a PERSIST: operation numbers */
 	uint32_t nr_covers;
 	/* From the traces: host time in ns, LOG_NEVER if there is no such mark. */

@@ -14,6 +14,7 @@
 struct named_range {
 	uint64_t offset;
 	uint64_t length;
+	uint64_t version;	/* of a store's change */
 	bool taken;		/* an operation was found for it */
 };
 
@@ -38,6 +39,7 @@ struct scan {
 	int64_t current[MODEL_CPUS];	/* the request whose ranges a CPU is naming */
 	uint64_t offset[MODEL_CPUS];
 	uint64_t key[MODEL_CPUS];	/* whose change a CPU will answer next; 0: nobody's */
+	uint64_t version[MODEL_CPUS];
 	uint64_t nr_records;
 };
 
@@ -100,6 +102,12 @@ static void name(struct request *q, uint64_t offset, uint64_t length)
 	q->range[q->nr_ranges++] = (struct named_range){ .offset = offset, .length = length };
 }
 
+static void name_key(struct request *q, uint64_t key, uint64_t version)
+{
+	name(q, key >> 16, key & 0xffff);
+	q->range[q->nr_ranges - 1].version = version;
+}
+
 static void add_range(struct scan *s, const struct trace_rec *r)
 {
 	if (s->current[r->cpu] < 0)
@@ -123,7 +131,7 @@ static void add_reply(struct scan *s, const struct trace_rec *r, uint64_t pos)
 				return;
 			s->request[i].reply_pos = pos;
 			if (is_change(r->addr & 0xff) && s->key[r->cpu]) {
-				name(&s->request[i], s->key[r->cpu] >> 16, s->key[r->cpu] & 0xffff);
+				name_key(&s->request[i], s->key[r->cpu], s->version[r->cpu]);
 				s->key[r->cpu] = 0;
 			}
 			return;
@@ -144,6 +152,9 @@ static void scan_mark(struct scan *s, const struct trace_rec *r, uint64_t pos)
 		break;
 	case MARK_KEY:
 		s->key[r->cpu] = r->addr;
+		break;
+	case MARK_VERSION:
+		s->version[r->cpu] = r->addr;
 		break;
 	case MARK_REPLY:
 		add_reply(s, r, pos);
@@ -215,17 +226,24 @@ static bool opcode_fits(const struct op *op, unsigned int opcode)
 		return opcode == PMOF_MSG_PERSIST;
 	case OP_TXN:
 		return is_change(opcode);
+	case OP_CHANGE:
+		return is_change(opcode) && (opcode == PMOF_KV_DELETE) == !op->number;
 	default:
 		return opcode == PMOF_MSG_PERSIST || opcode == PMOF_MSG_PUT;
 	}
 }
 
-/* The store names a key by checksum and length. */
+/*
+ * The store names a key by checksum and length. Several may change it at once, but each to a
+ * version of its own, or from one.
+ */
 static bool key_fits(const struct log *log, const struct op *op, const struct named_range *r)
 {
 	char key[KV_MAX_KEY];
 	uint32_t length = kv_key(log->seed, op->slot, key);
 
+	if (op->kind == OP_CHANGE && r->version != op->version)
+		return false;
 	return r->length == length && r->offset == crc32c(~0U, key, length);
 }
 
@@ -234,7 +252,7 @@ static bool range_fits(const struct log *log, const struct op *op, const struct 
 {
 	uint64_t offset, length;
 
-	if (op->kind == OP_TXN)
+	if (op->kind == OP_TXN || op->kind == OP_CHANGE)
 		return key_fits(log, op, r);
 	log_op_range(log, op, &offset, &length);
 	if (op->kind == OP_PREPARE || op->kind == OP_COMMIT)
@@ -296,7 +314,7 @@ static void match_reply(struct scan *s, const struct log *log, struct op *op)
 /* A transaction of a database is many, and a get promises only what it has returned. */
 static bool one_request(const struct log *log, const struct op *op)
 {
-	if (op->kind == OP_READ)
+	if (op->kind == OP_READ || op->kind == OP_REFUSED || op->kind == OP_LOOK)
 		return false;
 	return op->kind != OP_TXN || log->slot[op->slot].type == SLOT_KV;
 }

@@ -409,6 +409,17 @@ void pmofkv_scan_close(struct pmofkv_scan *scan)
 	free(scan);
 }
 
+int pmofkv_check(struct pmofkv *kv,
+		 void (*fault)(void *context, uint64_t offset, enum pmof_kv_fault kind),
+		 void *context, struct pmofkv_check *out)
+{
+	(void)kv;
+	(void)fault;
+	(void)context;
+	*out = (struct pmofkv_check){ 0 };
+	return -EOPNOTSUPP;
+}
+
 /* --- counts -------------------------------------------------------------------------------- */
 
 int pmofkv_stat(struct pmofkv *kv, uint64_t *values, unsigned int nr)

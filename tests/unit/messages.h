@@ -27,6 +27,7 @@ static const struct pmof_login login = {
 	.instance = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
 	.name = "data", .nr_queues = 4, .path_id = 7, .flags = PMOF_LOGIN_F_READ_ONLY,
 	.resume_id = 0xc1c2c3c4c5c6c7c8ULL, .keep_alive_ms = 5000, .loss_timeout = 600,
+	.call_size = 3 * PMOF_IO_MSG_SIZE,
 	.resume_proof = { [0] = 3, [PMOF_WIRE_MAC_LEN - 1] = 4 },
 	.proof = { [0] = 5, [PMOF_WIRE_MAC_LEN - 1] = 6 },
 };
@@ -36,6 +37,7 @@ static const struct pmof_login_reply login_reply = {
 	.ns_size = NS_SIZE + 1, .segment_size = 2 << 20, .features = 1, .nr_segments = 257,
 	.methods = 6, .flags = PMOF_LOGIN_R_DURABLE, .nr_queues = 2, .max_ranges = 16,
 	.domain = 1, .placement = 1, .service = 1, .max_inline = PMOF_MAX_INLINE,
+	.call_size = 2 * PMOF_IO_MSG_SIZE,
 	.proof = { [0] = 7, [PMOF_WIRE_MAC_LEN - 1] = 8 },
 };
 

@@ -181,6 +181,7 @@ TEST(each_proof_depends_on)
 	CHANGES(B(LOGIN), w.login.path_id++);
 	CHANGES(B(LOGIN), w.login.resume_id++);
 	CHANGES(B(LOGIN), w.login.loss_timeout++);
+	CHANGES(B(LOGIN), w.login.call_size += PMOF_IO_MSG_SIZE);
 	CHANGES(B(LOGIN), w.login.flags ^= PMOF_LOGIN_F_TAKEOVER);
 	CHANGES(B(LOGIN), w.login.resume_proof[31] = 1);
 	CHANGES(0, w.login.proof[0] = 1);
@@ -189,6 +190,7 @@ TEST(each_proof_depends_on)
 	CHANGES(B(REPLY), w.reply.segment_size *= 2);
 	CHANGES(B(REPLY), w.reply.methods++);
 	CHANGES(B(REPLY), w.reply.max_inline--);
+	CHANGES(B(REPLY), w.reply.call_size += PMOF_IO_MSG_SIZE);
 	CHANGES(0, w.reply.proof[31] = 1);
 	CHANGES(B(QUEUE), w.connect.queue_id++);
 	CHANGES(B(QUEUE), w.connect.queue_depth++);
@@ -202,8 +204,8 @@ TEST(each_proof_depends_on)
 TEST(known_answers)
 {
 	static const char *const want[KINDS] = {
-		[LOGIN] = "\x16\x5b\x3c\x0f\xcf\xb1\x34\x61",
-		[REPLY] = "\x2f\x97\xc8\x78\x58\x3f\x1f\x62",
+		[LOGIN] = "\x62\x25\xfa\xcc\xcf\xc1\x1b\x49",
+		[REPLY] = "\x98\xc5\x6b\xf8\xf5\xc0\x6f\x38",
 		[SESSION] = "\x38\x14\x60\xda\x2a\xef\x17\xa7",
 		[RESUME] = "\x2e\x82\xda\xda\xba\xce\xb5\xad",
 		[QUEUE] = "\x1d\x38\xc8\x9c\xea\xef\xfb\x9a",

@@ -236,7 +236,7 @@ TEST(connection_files)
 	}
 	EXPECT_EQ(NULL, refused(config_read_connection, CONN "}"));
 	EXPECT_EQ(NULL, refused(config_read_connection, CONN ",\"port\":7,\"id\":\"c\",\"queues\":2,"
-				"\"depth\":64,\"persist\":\"assist\",\"read_only\":true,"
+				"\"depth\":64,\"max_call\":8192,\"persist\":\"assist\",\"read_only\":true,"
 				"\"cache\":\"writeback\",\"block_size\":4096,\"poll_queues\":1,"
 				"\"keep_alive_tmo\":0,\"fail_io_timeout\":-1,"
 				"\"key_file\":\"/k\",\"exclusive\":true,\"takeover\":false}"));

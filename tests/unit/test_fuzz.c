@@ -78,11 +78,11 @@ static size_t plausible(u8 *buf, u64 *state)
 {
 	struct pmof_login_reply r = {
 		.session_id = 1, .ns_size = NS_SIZE, .segment_size = 1 << 21, .nr_segments = 513,
-		.nr_queues = 1, .max_ranges = 1,
+		.nr_queues = 1, .max_ranges = 1, .call_size = PMOF_IO_MSG_SIZE,
 	};
 	struct pmof_connect c = { .queue_id = 1, .queue_depth = 1, .session_id = 1,
 				  .client_id = "c" };
-	struct pmof_login l = { .name = "n", .nr_queues = 1 };
+	struct pmof_login l = { .name = "n", .nr_queues = 1, .call_size = PMOF_IO_MSG_SIZE };
 	struct pmof_segment_desc seg[PMOF_SEGMENTS_PER_REPLY] = { 0 };
 	struct pmof_range range[PMOF_MAX_RANGES] = { { 0, 1 } };
 	u64 value[PMOF_SRV_STAT_MAX] = { 0 };

@@ -164,6 +164,8 @@ TEST(get_reply_length)
 
 /* --- calls of a service --------------------------------------------------------- */
 
+#define MAX_CALL	(PMOF_CALL_SIZE_MAX - sizeof(struct pmof_wire_service))
+
 static size_t build_service(void *buf, u8 opcode, u32 context, u32 length)
 {
 	memset((char *)buf + sizeof(struct pmof_wire_service), 0xda, length);
@@ -172,8 +174,8 @@ static size_t build_service(void *buf, u8 opcode, u32 context, u32 length)
 
 TEST(service_round_trip)
 {
-	static const u32 lengths[] = { 0, 1, 15, 16, PMOF_MAX_CALL };
-	u8 buf[PMOF_IO_MSG_SIZE];
+	static const u32 lengths[] = { 0, 1, 15, 16, MAX_CALL };
+	static u8 buf[PMOF_CALL_SIZE_MAX];
 	u32 context, length;
 	size_t i, len;
 
@@ -186,12 +188,12 @@ TEST(service_round_trip)
 		EXPECT_EQ(lengths[i], length);
 		EXPECT_EQ(0, ((struct pmof_wire_service *)buf)->reserved);
 	}
-	EXPECT_EQ(PMOF_IO_MSG_SIZE, len);
+	EXPECT_EQ(PMOF_CALL_SIZE_MAX, len);
 }
 
 TEST(service_limits)
 {
-	u8 buf[PMOF_IO_MSG_SIZE + 1];
+	static u8 buf[PMOF_CALL_SIZE_MAX + 1];
 	struct pmof_wire_service *w = (void *)buf;
 	u32 context, length;
 	size_t len;
@@ -201,7 +203,7 @@ TEST(service_limits)
 	len = build_service(buf, PMOF_MSG_SERVICE_READ, 1, 16);
 	w->reserved = cpu_to_le32(1U << 31);
 	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service(buf, len, &context, &length));
-	len = build_service(buf, PMOF_MSG_SERVICE_READ, 1, PMOF_MAX_CALL + 1);
+	len = build_service(buf, PMOF_MSG_SERVICE_READ, 1, MAX_CALL + 1);
 	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service(buf, len, &context, &length));
 	len = build_service(buf, PMOF_MSG_SERVICE_CLOSE, 1, 1);
 	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_service(buf, len, &context, &length));

@@ -175,4 +175,36 @@ TEST(the_end)
 	free(ix.now.entry);
 }
 
+/* Who was let in finds a place, wherever its home is, also while it grows. */
+TEST(who_is_let_in_finds_a_place)
+{
+	struct pmof_kv_index ix;
+	u64 i, n = 0, slot = 64, last;
+
+	pmof_kv_index_init(&ix, new_array(8), 8);
+	while (pmof_kv_index_takes(&ix))
+		ASSERT_EQ(0, pmof_kv_index_insert(&ix, U64_MAX - n++ % 5, slot += 64));
+	EXPECT_GT(n, PMOF_KV_INDEX_SPILL - PMOF_KV_INDEX_SPARE);
+	for (i = 1; i < PMOF_KV_INDEX_SPARE / 2; i++)
+		EXPECT_EQ(0, pmof_kv_index_insert(&ix, U64_MAX - i % 5, slot += 64));
+	for (last = 0; last < i; last++)
+		pmof_kv_index_remove(&ix, pmof_kv_index_first(&ix, U64_MAX - 1));
+	/* The new table has as little room at its end: not all can move, none is lost. */
+	pmof_kv_index_grow(&ix, new_array(9));
+	EXPECT_EQ(NULL, pmof_kv_index_move(&ix, U64_MAX));
+	EXPECT_TRUE(pmof_kv_index_takes(&ix));
+	for (i = 0; i < PMOF_KV_INDEX_SPARE / 2; i++)
+		EXPECT_EQ(0, pmof_kv_index_insert(&ix, U64_MAX - i % 5, slot += 64));
+	EXPECT_EQ(n - 1 + PMOF_KV_INDEX_SPARE / 2, ix.count);
+	for (n = 0, i = 0; i < 5; i++) {
+		struct pmof_kv_entry *e = pmof_kv_index_first(&ix, U64_MAX - i);
+
+		for (; e; e = pmof_kv_index_next(&ix, e))
+			n++;
+	}
+	EXPECT_EQ(ix.count, n);
+	free(ix.now.entry);
+	free(ix.next.entry);
+}
+
 TEST_HARNESS_MAIN

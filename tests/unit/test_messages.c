@@ -209,6 +209,7 @@ TEST(login_round_trip)
 	EXPECT_EQ(login.resume_id, out.resume_id);
 	EXPECT_EQ(login.keep_alive_ms, out.keep_alive_ms);
 	EXPECT_EQ(login.loss_timeout, out.loss_timeout);
+	EXPECT_EQ(login.call_size, out.call_size);
 	EXPECT_EQ(0, memcmp(login.resume_proof, out.resume_proof, PMOF_WIRE_MAC_LEN));
 	EXPECT_EQ(0, memcmp(login.proof, out.proof, PMOF_WIRE_MAC_LEN));
 }
@@ -249,6 +250,42 @@ TEST(login_limits)
 	EXPECT_EQ(PMOF_SC_INVALID, decode_login(&w, sizeof(w)));
 }
 
+/* Of a session's calls, in whole pages; both ends say no to anything else. */
+static const struct {
+	u32 size;
+	bool ok;
+} call_sizes[] = {
+	{ 0, false }, { 1, false }, { PMOF_IO_MSG_SIZE - 1, false }, { PMOF_IO_MSG_SIZE, true },
+	{ PMOF_IO_MSG_SIZE + 1, false }, { PMOF_IO_MSG_SIZE + 512, false },
+	{ 2 * PMOF_IO_MSG_SIZE, true }, { 256 << 10, true }, { PMOF_CALL_SIZE_MAX, true },
+	{ PMOF_CALL_SIZE_MAX + 1, false }, { PMOF_CALL_SIZE_MAX + PMOF_IO_MSG_SIZE, false },
+	{ 0x80001000, false }, { 0xfffff000, false }, { U32_MAX, false },
+};
+
+TEST(login_call_size)
+{
+	struct pmof_login l = login;
+	struct pmof_wire_login w;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(call_sizes); i++) {
+		l.call_size = call_sizes[i].size;
+		EXPECT_EQ(call_sizes[i].ok ? 0 : PMOF_SC_INVALID, login_with(&l))
+			TH_LOG("%u", l.call_size);
+	}
+	pmof_put_login(&w, 1, &login);
+	w.reserved = cpu_to_le32(1);
+	EXPECT_EQ(PMOF_SC_INVALID, decode_login(&w, sizeof(w)));
+}
+
+/* A value of 256 KiB fits, with the longest key. */
+TEST(call_room)
+{
+	EXPECT_EQ(PMOF_CALL_SIZE_MAX - sizeof(struct pmof_wire_service),
+		  pmof_call_room(PMOF_CALL_SIZE_MAX));
+	EXPECT_LE((256U << 10) + 1024 + 64, pmof_call_room(PMOF_CALL_SIZE_MAX));
+}
+
 TEST(login_reply_round_trip)
 {
 	struct pmof_wire_login_reply w;
@@ -271,6 +308,7 @@ TEST(login_reply_round_trip)
 	EXPECT_EQ(login_reply.placement, out.placement);
 	EXPECT_EQ(login_reply.max_inline, out.max_inline);
 	EXPECT_EQ(login_reply.service, out.service);
+	EXPECT_EQ(login_reply.call_size, out.call_size);
 	EXPECT_EQ(0, memcmp(login_reply.proof, out.proof, PMOF_WIRE_MAC_LEN));
 }
 
@@ -280,6 +318,18 @@ static int login_reply_with(const struct pmof_login_reply *r)
 
 	pmof_put_login_reply(&w, 1, r);
 	return decode_login_reply(&w, sizeof(w));
+}
+
+TEST(login_reply_call_size)
+{
+	struct pmof_login_reply r = login_reply;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(call_sizes); i++) {
+		r.call_size = call_sizes[i].size;
+		EXPECT_EQ(call_sizes[i].ok ? 0 : PMOF_SC_INVALID, login_reply_with(&r))
+			TH_LOG("%u", r.call_size);
+	}
 }
 
 TEST(login_reply_limits)

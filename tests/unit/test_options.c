@@ -35,6 +35,7 @@ TEST(defaults)
 	EXPECT_EQ(20049, opt.port);
 	EXPECT_EQ(0, opt.queues);
 	EXPECT_EQ(128, opt.depth);
+	EXPECT_EQ(4096, opt.max_call);
 	EXPECT_EQ(PMOF_METHOD_AUTO, opt.method);
 	EXPECT_FALSE(opt.read_only);
 	EXPECT_TRUE(opt.block);
@@ -45,6 +46,19 @@ TEST(defaults)
 	EXPECT_EQ(10, opt.reconnect_delay);
 	EXPECT_EQ(30, opt.fail_io_timeout);
 	EXPECT_EQ(600, opt.device_loss_timeout);
+}
+
+TEST(max_call)
+{
+	ASSERT_EQ(0, parse_more("max_call=8192"));
+	EXPECT_EQ(8192, opt.max_call);
+	ASSERT_EQ(0, parse_more("max_call=266240"));
+	EXPECT_EQ(266240, opt.max_call);
+	EXPECT_EQ(-EINVAL, parse_more("max_call=0"));
+	EXPECT_EQ(-EINVAL, parse_more("max_call=4097"));
+	EXPECT_EQ(-EINVAL, parse_more("max_call=270336"));
+	EXPECT_EQ(-EINVAL, parse_more("max_call=4k"));
+	EXPECT_EQ(-EINVAL, parse_more("max_call=4294971392"));
 }
 
 TEST(time_limits)

@@ -351,6 +351,7 @@ TEST_F(counters, submit_pipelines_puts)
 	GREW(c, WR_WRITE, 16);
 	GREW(c, WR_SEND, 0);
 	GREW(c, WR_READ, 0);
+	GREW(c, ROUND_TRIPS, 1);
 	GREW(c, PUTS, 16);
 	GREW(c, RPC_CALLS, 0);
 }

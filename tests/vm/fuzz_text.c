@@ -33,7 +33,7 @@ static const char *const words[] = {
 static const char *const keys[] = {
 	"addr", "port", "name", "queues", "depth", "persist", "id", "read_only", "poll_queues",
 	"block", "block_size", "cache", "keep_alive_tmo", "reconnect_delay", "fail_io_timeout",
-	"device_loss_timeout", "key", "exclusive", "takeover", "unknown",
+	"device_loss_timeout", "max_call", "key", "exclusive", "takeover", "unknown",
 };
 
 /* One word, or bytes of any kind; returns the length. */

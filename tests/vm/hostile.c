@@ -175,6 +175,10 @@ TEST_F(window, login_wrong_fields)
 	ENDS(w.flags = PMOF_LOGIN_F_ALL);
 	ENDS(w.flags = 0x1000);
 	ENDS(w.flags = 0x80000000);
+	ENDS(w.call_size = 0);
+	ENDS(w.call_size = PMOF_IO_MSG_SIZE + 1);
+	ENDS(w.call_size = PMOF_CALL_SIZE_MAX + PMOF_IO_MSG_SIZE);
+	ENDS(w.reserved = 1);
 	ENDS(w.name[0] = 0);
 	ENDS(memcpy(w.name, "../x", 4));
 	ENDS(memset(w.name, 'a', sizeof(w.name)));
@@ -230,6 +234,27 @@ TEST_F(window, login_to_no_namespace)
 	ASSERT_EQ(0, wc_connect(&q, 0, 0));
 	EXPECT_EQ(PMOF_SC_NO_NAMESPACE, wc_call(&q, &w, wc_put_login(&w, "nothing", 0)));
 	EXPECT_EQ(0, wc_call(&q, &w, wc_put_login(&w, vm_env("PMOF_NS", "data"), 0)));
+	wc_close(&q);
+}
+
+/* Where there is no service, nobody has to have room for long messages. */
+TEST_F(window, no_long_calls_without_a_service)
+{
+	struct pmof_login_reply r;
+	struct pmof_wire_login w;
+	struct wc_queue q;
+	const void *msg;
+	size_t len;
+	ssize_t n;
+
+	ASSERT_EQ(0, wc_connect(&q, 0, 0));
+	len = wc_put_login(&w, vm_env("PMOF_NS", "data"), 0);
+	w.call_size = PMOF_CALL_SIZE_MAX;
+	ASSERT_EQ(0, wc_send(&q, &w, len));
+	n = wc_recv(&q, &msg, 10000);
+	ASSERT_LT(0, n);
+	ASSERT_EQ(0, pmof_get_login_reply(msg, n, &r));
+	EXPECT_EQ(PMOF_IO_MSG_SIZE, r.call_size);
 	wc_close(&q);
 }
 

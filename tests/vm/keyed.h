@@ -80,7 +80,7 @@ static inline int k_send_login(struct keyed *k)
 /* Fills k->sent: a login with a proof, if there is a key. */
 static inline void k_put_login(struct keyed *k, u32 flags)
 {
-	struct pmof_login l = { .nr_queues = 2, .flags = flags };
+	struct pmof_login l = { .nr_queues = 2, .flags = flags, .call_size = PMOF_IO_MSG_SIZE };
 
 	random_bytes(l.instance, sizeof(l.instance));
 	strncpy(l.name, vm_env("PMOF_NS", "data"), sizeof(l.name) - 1);

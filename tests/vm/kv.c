@@ -550,7 +550,7 @@ TEST(protocols)
 	EXPECT_STREQ("auto", pmofkv_protocol_name(PMOFKV_AUTO));
 	EXPECT_EQ(NULL, pmofkv_protocol_name(PMOFKV_NR_PROTOCOLS));
 	EXPECT_STREQ("keys", pmofkv_stat_name(PMOF_KV_STAT_KEYS));
-	EXPECT_STREQ("evicted", pmofkv_stat_name(PMOF_KV_STAT_MAX - 1));
+	EXPECT_STREQ("get_ns", pmofkv_stat_name(PMOF_KV_STAT_MAX - 1));
 	EXPECT_EQ(NULL, pmofkv_stat_name(PMOF_KV_STAT_MAX));
 }
 

@@ -293,6 +293,7 @@ TEST_F(call, puts_and_commits_together)
 	struct pmof_kv_reply reply[2];
 	struct pmofkv *kv;
 	struct pmof_op op[4];
+	uint64_t trips;
 	char got[8];
 	size_t n;
 	int i;
@@ -310,7 +311,9 @@ TEST_F(call, puts_and_commits_together)
 		op[2 + i] = make_call(PMOF_KV_COMMIT, &commit[i], sizeof(commit[i]), &reply[i],
 				      sizeof(reply[i]));
 	}
+	trips = vm_stat(vm_instance(), "stats/round_trips");
 	ASSERT_EQ(0, vm_submit(self->fd, op, 4));
+	EXPECT_EQ(trips + 1, vm_stat(vm_instance(), "stats/round_trips"));
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, op[i].result) TH_LOG("operation %d", i);
 	EXPECT_EQ(0, reply[0].status);

@@ -15,6 +15,7 @@ union kv_reply {
 	struct pmof_kv_scan_reply scan;
 	struct pmof_kv_outcome_reply outcome;
 	struct pmof_kv_stat_reply stat;
+	struct pmof_kv_check_reply check;
 	uint8_t bytes[KV_ROOM];
 };
 

@@ -239,7 +239,7 @@ static int false_server(void)
 	struct pmof_login_reply r = {
 		.session_id = 1, .generation = 1, .ns_size = 1 << 20, .segment_size = 1 << 20,
 		.nr_segments = 1, .methods = 6, .nr_queues = 1, .max_ranges = 16, .domain = 1,
-		.flags = PMOF_LOGIN_R_DURABLE,
+		.flags = PMOF_LOGIN_R_DURABLE, .call_size = PMOF_IO_MSG_SIZE,
 	};
 	struct pmof_wire_challenge_reply c;
 	struct pmof_wire_login_reply lr;

@@ -481,4 +481,97 @@ TEST_F(store, concurrent_compares)
 	EXPECT_EQ(0, kv_delete(self->fd, "sum", ANY));
 }
 
+/* --- check ----------------------------------------------------------------------------- */
+
+struct checked {
+	uint64_t seen[2];		/* by part */
+	uint64_t unaccounted;
+	uint64_t of[PMOF_KV_FAULT_MAX];
+	uint64_t faults, at;		/* the last one's slot */
+};
+
+static int check_part(int fd, uint32_t part, struct checked *c)
+{
+	struct pmof_kv_check m = { .part = part };
+	union kv_reply r;
+	uint32_t i;
+	int rc;
+
+	do {
+		rc = kv_status(fd, PMOF_KV_CHECK, &m, sizeof(m), &r);
+		if (rc)
+			return rc;
+		m.at = r.check.at;
+		m.skip = r.check.skip;
+		c->seen[part] += r.check.seen;
+		c->unaccounted += r.check.unaccounted;
+		for (i = 0; i < r.check.count; i++, c->faults++) {
+			c->of[r.check.fault[i].kind]++;
+			c->at = r.check.fault[i].offset;
+		}
+	} while (!(r.check.flags & PMOF_KV_CHECK_F_END));
+	return 0;
+}
+
+static struct checked check(int fd)
+{
+	struct checked c = { 0 };
+
+	if (check_part(fd, PMOF_KV_CHECK_SLOTS, &c) || check_part(fd, PMOF_KV_CHECK_INDEX, &c))
+		c.faults = UINT64_MAX;
+	return c;
+}
+
+/* What spoils an object by a WRITE, which nobody can refuse, is found. */
+#define FINDS(kind, slot) do {							\
+	struct checked _c = check(self->fd);					\
+	EXPECT_EQ(1, _c.faults);						\
+	EXPECT_EQ(1, _c.of[PMOF_KV_FAULT_##kind]) TH_LOG(#kind);		\
+	EXPECT_EQ((slot), _c.at);						\
+} while (0)
+
+TEST_F(store, checked)
+{
+	char object[64], free_slot[64], spoilt[64];
+	struct checked c = check(self->fd);
+	union kv_reply r;
+	uint64_t at, other;
+
+	EXPECT_EQ(0, c.faults);
+	EXPECT_EQ(0, c.unaccounted);
+	ASSERT_EQ(0, kv_put(self->fd, "k1", "value", ANY, NULL));
+	c = check(self->fd);
+	EXPECT_EQ(0, c.faults);
+	EXPECT_EQ(kv_stat(self->fd, PMOF_KV_STAT_KEYS), c.seen[0]);
+	EXPECT_EQ(c.seen[0], c.seen[1]);
+
+	ASSERT_EQ(0, kv_get(self->fd, "k1", 0, 0, &r));
+	at = r.get.offset;
+	ASSERT_EQ(0, vm_get(self->fd, at, object, 64));
+	memcpy(spoilt, object, 64);
+	spoilt[39] ^= 0x40;		/* VF: header, key and value have 31 bytes */
+	ASSERT_EQ(0, vm_put(self->fd, at, spoilt, 64, 0));
+	FINDS(TRAILER, at);
+	memcpy(spoilt, object, 64);
+	spoilt[0] ^= 1;
+	ASSERT_EQ(0, vm_put(self->fd, at, spoilt, 64, 0));
+	FINDS(ENTRY, at);
+	ASSERT_EQ(0, vm_put(self->fd, at, object, 64, 0));
+
+	/* Slots that have never been used hold zeros. */
+	for (other = at + 64; ; other += 64) {
+		ASSERT_EQ(0, vm_get(self->fd, other, free_slot, 64));
+		if (!free_slot[0])
+			break;
+	}
+	ASSERT_EQ(0, vm_put(self->fd, other, object, 64, 0));
+	FINDS(STRAY, other);
+	memset(object + 32, 0, 8);
+	ASSERT_EQ(0, vm_put(self->fd, other, object, 64, 0));
+	FINDS(HEADER, other);
+	ASSERT_EQ(0, vm_put(self->fd, other, free_slot, 64, 0));
+	EXPECT_EQ(0, check(self->fd).faults);
+	EXPECT_EQ(0, kv_delete(self->fd, "k1", ANY));
+}
+
 TEST_HARNESS_MAIN

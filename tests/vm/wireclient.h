@@ -357,7 +357,7 @@ struct wc_session {
  */
 static inline size_t wc_put_login(void *buf, const char *name, u32 flags)
 {
-	struct pmof_login l = { .nr_queues = 2, .flags = flags };
+	struct pmof_login l = { .nr_queues = 2, .flags = flags, .call_size = PMOF_IO_MSG_SIZE };
 	int fd = open("/dev/urandom", O_RDONLY);
 
 	if (read(fd, l.instance, sizeof(l.instance)) != sizeof(l.instance))

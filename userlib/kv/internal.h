@@ -23,7 +23,8 @@
 
 #define KV_ROUND	64	/* tasks in one round */
 #define KV_TRIES	16	/* of an operation, each on another session, or of a READ */
-#define KV_CALL_MAX	4096	/* no message is larger, nor its answer */
+#define KV_CALL_MAX	4096	/* no answer is longer, nor a message but PUT_INLINE's */
+#define KV_THRESHOLD	(16 << 10)	/* values up to here go by herd, where a message holds them */
 #define KV_READ_SMALL	(16 << 10)
 
 /* --- epochs ------------------------------------------------------------------ */
@@ -106,7 +107,7 @@ struct kv_task {
 
 	void *buf;			/* of a get: the caller's; or NULL: it is allocated */
 	size_t size;
-	void *object;			/* what a larger object is READ into */
+	void *object;			/* what a larger object is READ into; a longer message */
 	struct kv_holder holder;
 
 	struct pmof_op data;		/* of this round; opcode 0: none */
@@ -147,6 +148,7 @@ void kv_epoch_let_go(struct kv_epochs *e, struct kv_holder *h);
 /* round.c */
 void kv_round(struct pmofkv *kv, struct kv_task **tasks, struct kv_buffers *b, unsigned int nr);
 int kv_run(struct kv_task *t);
+void kv_begin_request(const struct kv_task *t, void *at, size_t size);
 void *kv_request(struct kv_task *t, struct kv_buffers *b, size_t size);
 void kv_call(struct kv_task *t, struct kv_buffers *b, unsigned int opcode, size_t length);
 int kv_reply(const struct kv_task *t, const struct kv_buffers *b, size_t size);

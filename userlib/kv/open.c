@@ -18,7 +18,7 @@ static int check_options(const struct pmofkv_options *opt)
 static void set_options(struct pmofkv *kv, const struct pmofkv_options *opt)
 {
 	kv->put_ops = kv_protocol(opt->protocol);
-	kv->threshold = opt->threshold;
+	kv->threshold = opt->threshold == PMOFKV_DEFAULT ? KV_THRESHOLD : opt->threshold;
 	kv->max_inline = opt->max_inline;
 	if (kv->max_inline > MAX_INLINE)
 		kv->max_inline = MAX_INLINE;
@@ -34,7 +34,7 @@ static int set_info(struct pmofkv *kv)
 	if (!(info.features & PMOF_FEAT_CALL) || info.service != PMOF_SERVICE_STORE)
 		return -EOPNOTSUPP;
 	kv->ns_size = info.ns_size;
-	kv->max_call = info.max_call < KV_CALL_MAX ? info.max_call : KV_CALL_MAX;
+	kv->max_call = info.max_call;
 	atomic_store(&kv->session, info.session);
 	kv_epochs_reset(&kv->epochs, info.session);
 	/* The longest message that must fit has a key. */

@@ -3,6 +3,8 @@
  * Put protocol "herd": one message with the value; the server copies and persists it, and
  * answers.  And "auto", which is herd for what is short, and else sa.
  */
+#include <stdlib.h>
+
 #include "internal.h"
 
 static bool fits(const struct pmofkv *kv, size_t key_length, size_t value_length)
@@ -11,25 +13,41 @@ static bool fits(const struct pmofkv *kv, size_t key_length, size_t value_length
 	       sizeof(struct pmof_kv_put) + key_length + value_length <= kv->max_call;
 }
 
+/* Where the message is put together: the round's buffer, or one of its own. */
+static struct pmof_kv_put *place(struct kv_task *t, struct kv_buffers *b, size_t length)
+{
+	if (length <= sizeof(b->request))
+		return (void *)b->request;
+	if (!t->object)
+		t->object = malloc(length);
+	return t->object;
+}
+
 static int fill(struct kv_task *t, struct kv_buffers *b)
 {
-	struct pmof_kv_put *m;
+	size_t length = sizeof(struct pmof_kv_put) + t->key_length + t->value_length;
+	struct pmof_kv_put *m = place(t, b, length);
 
+	if (!m)
+		return -ENOMEM;
 	t->session = kv_session(t->kv);
 	t->number = kv_next_number(t->kv);
-	m = kv_request(t, b, sizeof(*m));
+	kv_begin_request(t, m, sizeof(*m));
 	m->expected = htole64(t->expected);
 	m->value_length = htole32((uint32_t)t->value_length);
 	m->key_length = htole16((uint16_t)t->key_length);
 	memcpy(m->data, t->key, t->key_length);
 	if (t->value_length)
 		memcpy(m->data + t->key_length, t->value, t->value_length);
-	kv_call(t, b, PMOF_KV_PUT_INLINE, sizeof(*m) + t->key_length + t->value_length);
+	kv_call(t, b, PMOF_KV_PUT_INLINE, length);
+	t->call.addr = (uintptr_t)m;
 	return 0;
 }
 
 static void done(struct kv_task *t, struct kv_buffers *b)
 {
+	free(t->object);
+	t->object = NULL;
 	if (kv_change_answered(t, b))
 		kv_put_done(t, b, kv_status(t, b));
 }

@@ -7,15 +7,21 @@ int kv_key_ok(const void *key, size_t key_length)
 	return key && key_length && key_length <= PMOF_KV_KEY_MAX ? 0 : -EINVAL;
 }
 
-/* Begins a message of @size fixed bytes in b->request: zero but for what all begin with. */
-void *kv_request(struct kv_task *t, struct kv_buffers *b, size_t size)
+/* Begins a message of @size fixed bytes: zero but for what all begin with. */
+void kv_begin_request(const struct kv_task *t, void *at, size_t size)
 {
-	struct pmof_kv_request *req = (void *)b->request;
+	struct pmof_kv_request *req = at;
 
 	memset(req, 0, size);
 	req->epoch = htole64(kv_epoch_report(&t->kv->epochs, t->session));
 	req->number = htole64(t->number);
-	return req;
+}
+
+/* The same in b->request. */
+void *kv_request(struct kv_task *t, struct kv_buffers *b, size_t size)
+{
+	kv_begin_request(t, b->request, size);
+	return b->request;
 }
 
 /* It is the task's in this round. */

@@ -79,6 +79,12 @@ static const char *const stat_names[PMOF_KV_STAT_MAX] = {
 	[PMOF_KV_STAT_FENCES]		= "fences",
 	[PMOF_KV_STAT_BUSY_NS]		= "busy_ns",
 	[PMOF_KV_STAT_EVICTED]		= "evicted",
+	[PMOF_KV_STAT_STORED]		= "stored",
+	[PMOF_KV_STAT_PUT_NS]		= "put_ns",
+	[PMOF_KV_STAT_PREPARE_NS]	= "prepare_ns",
+	[PMOF_KV_STAT_COMMIT_NS]	= "commit_ns",
+	[PMOF_KV_STAT_DELETE_NS]	= "delete_ns",
+	[PMOF_KV_STAT_GET_NS]		= "get_ns",
 };
 
 const char *pmofkv_stat_name(unsigned int stat)

@@ -134,6 +134,7 @@ kv_tools() {
 		t_skip "redis-benchmark" "no libhiredis-dev or redis-tools on the host"
 	fi
 	history_start quiet pmof0
+	t "check, while it is used" pmof kv check pmof0
 	t "a history is linearizable" history_check quiet
 	tap_end
 }

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CHECK: does a store that is in use agree with itself?
+ *
+ * A piece of it in each request, and in phase 1: what earlier rounds have committed is in the
+ * index and has its VF; of this round nothing has stored a header or a PF yet.  So each header
+ * that is valid is an indexed object's, a prepared one's, or of the superseded.
+ */
+#include "store.h"
+
+#define BUDGET		65536	/* steps of a request: a slot, a line of one, a word looked at */
+#define ENTRY_BATCH	16U
+
+struct check {
+	struct store *st;
+	struct pmof_kv_check_reply *w;
+	u64 at;				/* cursor: a slot's offset, or a hash */
+	u32 skip;
+	u32 faults;
+	u64 seen;
+	u64 unreadable;
+	s64 budget;
+};
+
+/* Between two rounds no request holds a slot that nobody else knows of. */
+static u64 unaccounted(struct store *st)
+{
+	const struct store_lease *l;
+	unsigned long id;
+	u64 leased = 0;
+
+	xa_for_each(&st->leases, id, l)
+		leased += !!l->slot;
+	return st->alloc.used_slots - st->index.count - st->retired.count - st->clearing.count -
+	       st->dropping.count - leased - st->unusable;
+}
+
+static u32 parse_check(struct store *st, struct store_req *r)
+{
+	const struct pmof_call *call = store_call(r);
+	const struct pmof_kv_check *w = call->data;
+	u32 part = le32_to_cpu(w->part);
+
+	if (call->length != sizeof(*w) || part > PMOF_KV_CHECK_INDEX)
+		return PMOF_KV_SC_INVALID;
+	r->hash = le64_to_cpu(w->at);
+	r->skip = le32_to_cpu(w->skip);
+	r->max = part;
+	if (!r->hash && part == PMOF_KV_CHECK_SLOTS)
+		r->version = unaccounted(st);
+	return PMOF_KV_SC_OK;
+}
+
+static bool is_full(const struct check *c)
+{
+	return c->faults == PMOF_KV_CHECK_FAULTS;
+}
+
+static void fault(struct check *c, enum pmof_kv_fault kind, u64 slot)
+{
+	if (is_full(c))
+		return;
+	c->w->fault[c->faults].offset = cpu_to_le64(slot);
+	c->w->fault[c->faults].kind = cpu_to_le32(kind);
+	c->w->fault[c->faults].reserved = 0;
+	c->faults++;
+}
+
+/* --- slots ------------------------------------------------------------------------ */
+
+static const u8 *key_at(const struct check *c, u64 slot)
+{
+	return c->st->m.base + slot + sizeof(struct pmof_kv_object_header);
+}
+
+static bool same_key(struct check *c, u64 slot, const struct pmof_kv_object *o, u64 other)
+{
+	struct pmof_kv_object p;
+
+	return !pmof_store_read_object(c->st, other, &p) && p.key_length == o->key_length &&
+	       !memcmp(key_at(c, slot), key_at(c, other), o->key_length);
+}
+
+/* Is the slot's object in the index, and no other of its key? */
+static bool is_indexed(struct check *c, u64 slot, const struct pmof_kv_object *o)
+{
+	u64 hash = pmof_store_hash(c->st, key_at(c, slot), o->key_length);
+	struct pmof_kv_entry *e;
+	bool found = false;
+
+	for (e = pmof_kv_index_first(&c->st->index, hash); e;
+	     e = pmof_kv_index_next(&c->st->index, e))
+		found |= e->slot == slot;
+	if (!found)
+		return false;
+	for (e = pmof_kv_index_first(&c->st->index, hash); e;
+	     e = pmof_kv_index_next(&c->st->index, e))
+		if (e->slot != slot && same_key(c, slot, o, e->slot))
+			fault(c, PMOF_KV_FAULT_KEY, slot);
+	return true;
+}
+
+/* The log tells that it is no object any more, or a checkpoint has just begun to say so. */
+static bool is_superseded(struct check *c, u64 slot, u64 generation)
+{
+	const struct store *st = c->st;
+	u32 i;
+
+	c->budget -= st->nr_superseded - st->nr_cleared;
+	for (i = st->nr_cleared; i < st->nr_superseded; i++)
+		if (st->superseded[i].offset == slot && st->superseded[i].generation == generation)
+			return true;
+	return false;
+}
+
+static void check_object(struct check *c, u64 slot, u64 room, const struct pmof_kv_object *o)
+{
+	bool used = pmof_kv_alloc_is_used(&c->st->alloc, slot);
+	u64 at = pmof_object_trailer(slot, pmof_kv_object_length(o));
+	struct pmof_kv_object again;
+	__le64 trailer;
+
+	if (pmof_service_bad(c->st->ns, at, sizeof(trailer)) ||
+	    !pmof_store_probe(c->st, at, sizeof(trailer))) {
+		c->unreadable++;
+		return;
+	}
+	memcpy(&trailer, c->st->m.base + at, sizeof(trailer));
+	if (is_indexed(c, slot, o)) {
+		c->seen++;
+		if (!used)
+			fault(c, PMOF_KV_FAULT_FREE, slot);
+		else if (le64_to_cpu(trailer) != pmof_trailer_committed(o->generation))
+			fault(c, PMOF_KV_FAULT_TRAILER, slot);
+	} else if (!is_superseded(c, slot, o->generation)) {
+		if (pmof_kv_there(c->st->m.base, &c->st->m.sb, slot, room, &again))
+			fault(c, PMOF_KV_FAULT_STRAY, slot);
+		else if (!used)
+			fault(c, PMOF_KV_FAULT_HEADER, slot);
+	}
+}
+
+static bool header_readable(struct check *c, u64 slot, u64 room)
+{
+	u64 most = min_t(u64, room, sizeof(struct pmof_kv_object_header) + PMOF_KV_KEY_MAX);
+
+	c->budget -= 1 + most / SMP_CACHE_BYTES;
+	return !pmof_service_bad(c->st->ns, slot, most) &&
+	       pmof_store_probe_header(c->st, slot, most);
+}
+
+static void check_slot(struct check *c, u64 slot, u64 room)
+{
+	struct pmof_kv_object o;
+
+	if (!header_readable(c, slot, room))
+		c->unreadable++;
+	else if (pmof_kv_get_header(c->st->m.base + slot, &c->st->m.sb, room, &o))
+		check_object(c, slot, room, &o);
+}
+
+/* Returns true at the end of the store. */
+static bool check_slots(struct check *c)
+{
+	const struct pmof_kv_super *sb = &c->st->m.sb;
+	u64 chunk, start, size, nr;
+	u32 class;
+
+	c->at = max(c->at, sb->chunks);
+	while (c->budget > 0 && !is_full(c)) {
+		chunk = (c->at - sb->chunks) >> PMOF_KV_CHUNK_SHIFT;
+		if (chunk >= sb->nr_chunks)
+			return true;
+		start = pmof_kv_chunk_offset(sb, chunk);
+		class = pmof_kv_alloc_class(&c->st->alloc, start);
+		size = class ? pmof_kv_class_size(class) : 0;
+		nr = class ? DIV_ROUND_UP_ULL(c->at - start, size) : 0;
+		c->budget--;
+		if (!class || nr >= pmof_kv_class_slots(class)) {
+			c->at = start + (1ULL << PMOF_KV_CHUNK_SHIFT);
+			continue;
+		}
+		check_slot(c, start + nr * size, size);
+		c->at = start + nr * size + 1;
+	}
+	return false;
+}
+
+/* --- index ------------------------------------------------------------------------ */
+
+static void check_entry(struct check *c, const struct pmof_kv_entry *e)
+{
+	u64 room = pmof_kv_alloc_room(&c->st->alloc, e->slot);
+	struct pmof_kv_object o;
+
+	c->seen++;
+	if (room && !header_readable(c, e->slot, room))
+		c->unreadable++;
+	else if (pmof_store_read_object(c->st, e->slot, &o) ||
+		 pmof_store_hash(c->st, key_at(c, e->slot), o.key_length) != e->hash)
+		fault(c, PMOF_KV_FAULT_ENTRY, e->slot);
+	c->skip = e->hash == c->at ? c->skip + 1 : 1;
+	c->at = e->hash;
+}
+
+/* As check_slots(). */
+static bool check_index(struct check *c)
+{
+	struct pmof_kv_entry e[ENTRY_BATCH];
+	u32 i, n;
+
+	while (c->budget > 0 && !is_full(c)) {
+		n = pmof_kv_index_scan(&c->st->index, c->at, c->skip, e, ENTRY_BATCH);
+		for (i = 0; i < n && !is_full(c); i++)
+			check_entry(c, &e[i]);
+		if (i == n && n < ENTRY_BATCH)
+			return true;
+	}
+	return false;
+}
+
+/* --- the request ------------------------------------------------------------------ */
+
+static enum store_step start_check(struct store *st, struct store_req *r, u64 slice)
+{
+	struct check c = {
+		.st	= st,
+		.w	= store_call(r)->reply,
+		.at	= r->hash,
+		.skip	= r->skip,
+		.budget	= BUDGET,
+	};
+	bool end;
+
+	memset(c.w, 0, sizeof(*c.w));
+	end = r->max == PMOF_KV_CHECK_SLOTS ? check_slots(&c) : check_index(&c);
+	c.w->at = cpu_to_le64(c.at);
+	c.w->skip = cpu_to_le32(c.skip);
+	c.w->flags = cpu_to_le32(end ? PMOF_KV_CHECK_F_END : 0);
+	c.w->seen = cpu_to_le64(c.seen);
+	c.w->unreadable = cpu_to_le64(c.unreadable);
+	c.w->unaccounted = cpu_to_le64(r->version);
+	c.w->count = cpu_to_le32(c.faults);
+	r->version = 0;
+	return STORE_DONE;
+}
+
+static u32 finish_check(struct store *st, struct store_req *r)
+{
+	struct pmof_kv_check_reply *w = store_call(r)->reply;
+
+	pmof_store_reply_status(r);
+	return r->status ? sizeof(w->reply) : struct_size(w, fault, le32_to_cpu(w->count));
+}
+
+const struct store_op pmof_store_check = {
+	.opcode		= PMOF_KV_CHECK,
+	.min_length	= sizeof(struct pmof_kv_check),
+	.parse		= parse_check,
+	.start		= start_check,
+	.finish		= finish_check,
+};
