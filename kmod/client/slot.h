@@ -3,7 +3,7 @@
 #ifndef PMOF_SLOT_H
 #define PMOF_SLOT_H
 
-#define PMOF_BOUNCE_SIZE	4096	/* a slot's buffer for what is copied, not pinned; at least */
+#define PMOF_BOUNCE_SIZE	4096	/* least size of a slot's buffer for what is copied */
 #define PMOF_SLOT_SGE		256	/* pages of a slot's data, if no two are neighbours */
 #define PMOF_SLOT_WR		8	/* work requests that carry them */
 #define PMOF_WR_SGE		32	/* SGEs of one of them, at most */
