@@ -44,8 +44,9 @@ static const struct reason reasons[] = {
 	  "`pmof info DEV` shows which; the log of the server tells of damage" },
 	{ EBUSY, "the server has too many puts under way or open files at the moment",
 	  "try again" },
-	{ ENODATA, "a bad sector of the server's memory lies in the object",
-	  "put it again; `pmof server list` shows the bad sectors" },
+	{ ENODATA, "a bad sector lies in the object, or the store is damaged and cannot tell",
+	  "`pmof server list` shows the bad sectors, the server's log what is damaged; if the "
+	  "store takes changes, put it again" },
 	{ EIO, "the connection was lost, and has not come back in time",
 	  "of a put or del the outcome is unknown: `pmof kv get` shows what is there" },
 	{ ENODEV, "the device was disconnected, or the namespace is not exported any more",

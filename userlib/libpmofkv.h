@@ -19,7 +19,8 @@
  *   -EROFS     the session may not write, or the store is damaged and takes no changes
  *   -ENOMEM    no memory, here or at the server
  *   -EBUSY     the server has too many leases or open files at the moment
- *   -ENODATA   a bad sector of the medium lies in the object
+ *   -ENODATA   a bad sector of the medium lies in the object; or the store is damaged, and
+ *              the key may be in what it cannot read
  *   -EIO       the connection was lost and has not been recovered in time
  *              (fail_io_timeout).  Of a put or delete: it was lost while that was under
  *              way, and the outcome is unknown; the library has asked for it
@@ -200,7 +201,7 @@ int pmofkv_delete(struct pmofkv *kv, const void *key, size_t key_length);
  * @key: key
  * @key_length: bytes
  * @expected: version to delete; PMOF_KV_EXPECT_ANY: as pmofkv_delete()
- * @version: out, may be NULL: with -ESTALE of what is there
+ * @version: out, may be NULL: what was deleted; with -ESTALE of what is there
  *
  * Return: as pmofkv_delete(); -ESTALE there is another version; -EINVAL @expected is
  * PMOF_KV_EXPECT_NONE.  Thread safe.
