@@ -6,13 +6,14 @@
 
 /*
  * Of more than a page and no power of two, so nothing is wasted; contiguous, so that one SGE
- * holds it.  Whoever asks for much hears of it and may ask for less: nobody else need.
+ * holds it: the allocator shall try hard, as who comes back needs the size that he has had.
  */
 static void *buf_alloc(u32 size)
 {
 	if (size <= PAGE_SIZE)
 		return kzalloc(size, GFP_KERNEL);
-	return alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+	return alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
+				       __GFP_NOWARN);
 }
 
 static void buf_release(struct pmof_buf *b)
