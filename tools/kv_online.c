@@ -91,15 +91,17 @@ bool kv_is_online(const char *path)
 {
 	struct pmofkv *kv;
 	struct stat st;
+	bool named = stat(path, &st);
+	int ret;
 
 	/* A name as `pmof list` has it is no path. */
-	if (stat(path, &st) ? errno != ENOENT : !S_ISCHR(st.st_mode))
+	if (named ? errno != ENOENT : !S_ISCHR(st.st_mode))
 		return false;
-	/* A connection of no service is read from below, too. */
-	if (pmofkv_open(path, O_RDONLY, NULL, &kv))
-		return false;
-	pmofkv_close(kv);
-	return true;
+	ret = pmofkv_open(path, O_RDONLY, NULL, &kv);
+	if (!ret)
+		pmofkv_close(kv);
+	/* A connection of no service is read from below; what keeps others from it is told later. */
+	return ret != -EOPNOTSUPP && !(named && (ret == -EINVAL || ret == -ENOENT));
 }
 
 int kv_check_online(const char *device, bool json, size_t shown)
@@ -112,7 +114,10 @@ int kv_check_online(const char *device, bool json, size_t shown)
 
 	if (!ret) {
 		ret = pmofkv_check(kv, see_fault, &on, &r);
-		if (ret)
+		if (ret == -EROFS)
+			complain("%s: the store was damaged when it was opened: check it at its server, "
+				 "when it is not exported", device);
+		else if (ret)
 			kv_explain(ret, device);
 		pmofkv_close(kv);
 	}

@@ -290,8 +290,8 @@ struct pmofkv_check {
  *
  * The server compares what stands in each slot with its index and its allocator, a piece at a
  * time between other requests.  Objects that come and go meanwhile are counted once or not at
- * all.  A restart of the server is gone on over.  Return: 0, whatever was found; the shared
- * errors.  Thread safe.
+ * all.  A restart of the server is gone on over.  Return: 0, whatever was found; -EROFS the
+ * store was damaged already when it was opened; the shared errors.  Thread safe.
  */
 int pmofkv_check(struct pmofkv *kv,
 		 void (*fault)(void *context, uint64_t offset, enum pmof_kv_fault kind),

@@ -200,6 +200,7 @@ static u32 finish_prepare(struct store *st, struct store_req *r)
 	}
 	/* [K2] From here on the client may write. */
 	r->lease->slot = r->slot;
+	st->leased_slots++;
 	r->lease->o = r->o;
 	r->version = r->o.generation;
 	pmof_store_reply_status(r);
@@ -263,6 +264,8 @@ static enum store_step fail_commit(struct store *st, struct store_req *r, u32 st
 	/* [K2] Nothing more lands in it: the WRITE was ahead. */
 	if (!st->read_only)
 		pmof_store_clear_slot(st, r->slot);
+	else
+		st->unusable++;
 	r->slot = 0;
 	return refuse(r, status);
 }
@@ -337,6 +340,8 @@ static enum store_step start_return(struct store *st, struct store_req *r, u64 s
 	r->status = st->read_only ? PMOF_KV_SC_READ_ONLY : PMOF_KV_SC_OK;
 	if (!r->status)
 		pmof_store_clear_slot(st, r->slot);
+	else
+		st->unusable++;
 	return STORE_DONE;
 }
 

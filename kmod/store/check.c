@@ -8,7 +8,6 @@
  */
 #include "store.h"
 
-#define BUDGET		65536	/* steps of a request: a slot, a line of one, a word looked at */
 #define ENTRY_BATCH	16U
 
 struct check {
@@ -23,16 +22,10 @@ struct check {
 };
 
 /* Between two rounds no request holds a slot that nobody else knows of. */
-static u64 unaccounted(struct store *st)
+static u64 unaccounted(const struct store *st)
 {
-	const struct store_lease *l;
-	unsigned long id;
-	u64 leased = 0;
-
-	xa_for_each(&st->leases, id, l)
-		leased += !!l->slot;
 	return st->alloc.used_slots - st->index.count - st->retired.count - st->clearing.count -
-	       st->dropping.count - leased - st->unusable;
+	       st->dropping.count - st->leased_slots - st->unusable;
 }
 
 static u32 parse_check(struct store *st, struct store_req *r)
@@ -43,6 +36,9 @@ static u32 parse_check(struct store *st, struct store_req *r)
 
 	if (call->length != sizeof(*w) || part > PMOF_KV_CHECK_INDEX)
 		return PMOF_KV_SC_INVALID;
+	/* Recovery has left what the log says to the one behind the next start. */
+	if (st->unsettled)
+		return PMOF_KV_SC_READ_ONLY;
 	r->hash = le64_to_cpu(w->at);
 	r->skip = le32_to_cpu(w->skip);
 	r->max = part;
@@ -228,12 +224,16 @@ static enum store_step start_check(struct store *st, struct store_req *r, u64 sl
 		.w	= store_call(r)->reply,
 		.at	= r->hash,
 		.skip	= r->skip,
-		.budget	= BUDGET,
+		.budget	= st->check_left,
 	};
 	bool end;
 
+	/* All of a round share what others shall wait for at most. */
+	if (st->check_left <= 0)
+		return STORE_AGAIN;
 	memset(c.w, 0, sizeof(*c.w));
 	end = r->max == PMOF_KV_CHECK_SLOTS ? check_slots(&c) : check_index(&c);
+	st->check_left = c.budget;
 	c.w->at = cpu_to_le64(c.at);
 	c.w->skip = cpu_to_le32(c.skip);
 	c.w->flags = cpu_to_le32(end ? PMOF_KV_CHECK_F_END : 0);

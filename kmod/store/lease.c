@@ -59,6 +59,7 @@ struct store_lease *pmof_store_find_lease(struct store *st, const struct store_c
 void pmof_store_end_lease(struct store *st, struct store_lease *l)
 {
 	xa_erase(&st->leases, l->id);
+	st->leased_slots -= !!l->slot;
 	list_del(&l->entry);
 	st->nr_leases--;
 	l->session->nr_leases--;

@@ -256,8 +256,10 @@ static int settle(struct recovery *rec)
 		pmof_store_damaged(st, "the hashes of too many keys are alike for the index");
 		st->lost_slots = true;
 	}
-	if (st->read_only)
+	if (st->read_only) {
+		st->unsettled = true;
 		return 0;
+	}
 	rc = finish_objects(st, &rec->unfinished, false);
 	if (!rc)
 		rc = finish_objects(st, &rec->unfinished, true);

@@ -26,6 +26,7 @@
 #include "steps.h"
 
 #define STORE_ROUND		64	/* requests served in one round */
+#define STORE_CHECK_STEPS	8192	/* of CHECK in one round: a slot, a line of it, a word */
 #define STORE_ROUND_BYTES	SZ_64K	/* of values written back, or copied, in one round */
 #define STORE_INDEX_BITS	10	/* at first: room for a round and more */
 #define STORE_CONTEXTS		4096U	/* open files of all clients together, */
@@ -161,6 +162,7 @@ struct store {
 	const char *name;
 	siphash_key_t hash_key;
 	bool read_only;			/* damaged, or failed: it takes no changes */
+	bool unsettled;			/* damaged when it was opened: its log still counts */
 	bool lost_slots;		/* they cannot be read, or found: any key may be there */
 
 	struct pmof_kv_index index;
@@ -170,6 +172,7 @@ struct store {
 	u32 grow_bits;
 	unsigned long grow_after;	/* jiffies: there was no memory for it */
 	u64 last_generation;
+	u64 leased_slots;
 	u64 unusable;			/* slots in use for ever: bad, or lost without memory */
 
 	/* The log. */
@@ -207,6 +210,7 @@ struct store {
 	u64 taken[STORE_ROUND];		/* [K7] hashes of the keys that commit in this round */
 	u32 nr_taken;
 	u32 copied;			/* bytes of values, in this round */
+	s64 check_left;			/* steps, in this round */
 	struct store_slots clearing;	/* headers cleared in this round: free behind the fence */
 	bool dirty;			/* something waits for a fence */
 	int fence_failed;		/* one within this phase */

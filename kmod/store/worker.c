@@ -366,6 +366,7 @@ static void get_ready(struct store *st)
 	st->no_memory = pmof_store_slots_reserve(&st->retired, STORE_ROUND);
 	st->nr_taken = 0;
 	st->copied = 0;
+	st->check_left = STORE_CHECK_STEPS;
 	if (!st->read_only)
 		check_medium(st);
 	if (!st->read_only && (pmof_store_log_full(st) || pmof_store_needs_generations(st)))
