@@ -80,7 +80,7 @@ TEST_F(window, persist)
 }
 
 /* An entry is the kernel's no more when it is submitted: what is next may stand there. */
-TEST_F(window, entries_used_again)
+TEST_F_TIMEOUT(window, entries_used_again, 120)
 {
 	struct pmof_op p = op(PMOF_OP_PERSIST, 0, WINDOW_OFF, 4096, NULL);
 	struct io_uring ring;
@@ -89,7 +89,7 @@ TEST_F(window, entries_used_again)
 
 	ASSERT_EQ(0, ring_init_cmd(&ring, 0));
 	c = take(self->instance);
-	for (i = 0; i < 50; i++) {
+	for (i = 0; i < 20; i++) {
 		for (j = 0; j < RING_DEPTH; j++)
 			ring_cmd(&ring, self->fd, &p, j);
 		ASSERT_EQ(RING_DEPTH, io_uring_submit(&ring));
@@ -97,7 +97,7 @@ TEST_F(window, entries_used_again)
 		for (j = 0; j < RING_DEPTH; j++)
 			ASSERT_EQ(0, ring_wait(&ring, NULL, NULL)) TH_LOG("round %d", i);
 	}
-	GREW(c, PERSISTS, 50 * RING_DEPTH);
+	GREW(c, PERSISTS, 20 * RING_DEPTH);
 	io_uring_queue_exit(&ring);
 }
 
