@@ -340,6 +340,7 @@ int main(int argc, char **argv)
 	    max_value < 8 || max_value > RECORDER_VALUE || !nr_devices)
 		return 2;
 	recording_init(&recording, keys, max_value, seed);
+	recording.revoked = true;
 	rc = start();
 	if (rc)
 		fprintf(stderr, "kv: cannot begin: %s\n", strerror(-rc));

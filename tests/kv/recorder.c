@@ -124,6 +124,9 @@ static struct op begin(struct recorder *r, enum op_kind kind)
 /* False: the operation is not of the history, as it has changed nothing and tells nothing. */
 static bool take_result(struct recorder *r, struct op *op, int ret)
 {
+	/* As a connection that is lost. */
+	if (ret == -EACCES && r->shared->revoked)
+		ret = -EIO;
 	switch (ret) {
 	case 0:
 		op->result = RESULT_OK;
@@ -139,7 +142,6 @@ static bool take_result(struct recorder *r, struct op *op, int ret)
 		break;
 	case -EIO:
 	case -ENODEV:
-	case -EACCES:
 		r->errors++;
 		op->result = RESULT_UNKNOWN;
 		return op->kind != OP_GET;

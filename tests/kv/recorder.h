@@ -23,6 +23,7 @@ struct recording {
 	uint64_t seed;
 	uint64_t run;			/* in each key, so that another run has others */
 	uint64_t pause_ns;		/* behind an error */
+	bool revoked;			/* rights may be, and given back */
 	char error[200];		/* the first that should not be; none: empty */
 	atomic_bool failed;		/* there was one */
 };
