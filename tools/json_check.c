@@ -147,10 +147,14 @@ static bool check_value(struct json_object *v, const struct json_key *key, const
 		break;
 	case JSON_NUMBER:
 		n = json_object_get_int64(v);
-		if (json_object_is_type(v, json_type_int) && n >= key->min && n <= key->max)
+		if (!json_object_is_type(v, json_type_int) || n < key->min || n > key->max)
+			snprintf(why, WHY_MAX, "%s%s is not a number from %" PRId64 " to %" PRId64,
+				 where, key->name, key->min, key->max);
+		else if (key->unit && n % key->unit)
+			snprintf(why, WHY_MAX, "%s%s is no multiple of %" PRId64, where, key->name,
+				 key->unit);
+		else
 			break;
-		snprintf(why, WHY_MAX, "%s%s is not a number from %" PRId64 " to %" PRId64, where,
-			 key->name, key->min, key->max);
 		return false;
 	case JSON_TEXT:
 		wrong = check_text(v, key);

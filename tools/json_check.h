@@ -27,6 +27,7 @@ struct json_key {
 	enum json_kind kind;
 	bool required;
 	int64_t min, max;
+	int64_t unit;		/* of a number: a multiple of it; 0: any */
 	const char *(*check)(const char *text);
 };
 
