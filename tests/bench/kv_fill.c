@@ -88,7 +88,7 @@ static int put(struct fill *f, u64 number)
 	if (fresh)
 		pmof_kv_assign_chunk(&f->m, (u32)((slot - f->m.sb.chunks) >> PMOF_KV_CHUNK_SHIFT),
 				     class, 0);
-	put_value(f, number, f->m.base + slot + pmof_kv_value_offset(&o));
+	put_value(f, number, (u8 *)f->m.base + slot + pmof_kv_value_offset(&o));
 	pmof_kv_write_header(&f->m, slot, &o, key);
 	pmof_kv_set_vf(&f->m, slot, &o);
 	return 0;
