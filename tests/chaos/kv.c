@@ -28,9 +28,9 @@
 
 struct worker {
 	pthread_t thread;
-	int instance;			/* of its device */
-	struct recorder recorder;
 	double last_answer, gap;	/* monotonic seconds; the longest time between two */
+	struct recorder recorder;
+	int instance;			/* of its device */
 	bool parked;
 };
 
