@@ -302,7 +302,7 @@ static int enter(struct pmof_session *s, const struct pmof_login *l, const struc
 	status = prepare(s, key, r);
 	if (!status)
 		return 0;
-	/* Of the session whose ID it has taken.  Ahead of the mutex, which the service takes, too. */
+	/* Of the session whose ID it has.  Ahead of the mutex, which the service takes, too. */
 	pmof_service_gone(s);
 	mutex_lock(&pmof_sessions_mutex);
 	pmof_session_leave_ns(s);
