@@ -55,16 +55,11 @@ static int take(struct check *c, const struct pmof_kv_check_reply *r, size_t len
 static void done(struct kv_task *t, struct kv_buffers *b)
 {
 	const struct pmof_kv_check_reply *r = (const void *)b->reply;
-	int ret = t->call.result;
+	int ret;
 
-	if (ret == -ESTALE || ret == -EIO) {
-		kv_again(t, ret);
+	if (kv_lost(t))
 		return;
-	}
-	if (!ret)
-		ret = kv_reply(t, b, sizeof(*r));
-	if (!ret)
-		ret = kv_status(t, b);
+	ret = kv_answer(t, b, sizeof(*r));
 	kv_end(t, ret ? ret : take(t->buf, r, t->call.old));
 }
 

@@ -110,16 +110,11 @@ static void answer(struct kv_task *t, const struct pmof_kv_get_reply *r)
 
 static void ask_done(struct kv_task *t, struct kv_buffers *b)
 {
-	int ret = t->call.result;
+	int ret;
 
-	if (ret == -ESTALE || ret == -EIO) {
-		kv_again(t, ret);
+	if (kv_lost(t))
 		return;
-	}
-	if (!ret)
-		ret = kv_reply(t, b, sizeof(struct pmof_kv_get_reply));
-	if (!ret)
-		ret = kv_status(t, b);
+	ret = kv_answer(t, b, sizeof(struct pmof_kv_get_reply));
 	if (ret) {
 		get_end(t, ret);
 		return;

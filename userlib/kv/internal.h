@@ -136,6 +136,7 @@ extern const struct kv_put_ops kv_put_auto, kv_put_herd, kv_put_sa;
 /* session.c */
 uint64_t kv_session(struct pmofkv *kv);
 bool kv_again(struct kv_task *t, int error);
+bool kv_lost(struct kv_task *t);
 
 /* epoch.c */
 void kv_epochs_init(struct kv_epochs *e);
@@ -153,6 +154,7 @@ void *kv_request(struct kv_task *t, struct kv_buffers *b, size_t size);
 void kv_call(struct kv_task *t, struct kv_buffers *b, unsigned int opcode, size_t length);
 int kv_reply(const struct kv_task *t, const struct kv_buffers *b, size_t size);
 int kv_status(const struct kv_task *t, const struct kv_buffers *b);
+int kv_answer(const struct kv_task *t, const struct kv_buffers *b, size_t size);
 uint64_t kv_version(const struct kv_buffers *b);
 int kv_key_ok(const void *key, size_t key_length);
 

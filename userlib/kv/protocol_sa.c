@@ -36,17 +36,12 @@ static void take_slot(struct kv_task *t, const struct kv_buffers *b)
 
 static void prepare_done(struct kv_task *t, struct kv_buffers *b)
 {
-	int ret = t->call.result;
+	int ret;
 
 	/* If it came through, its lease has ended with the connection: nothing is committed. */
-	if (ret == -ESTALE || ret == -EIO) {
-		kv_again(t, ret);
+	if (kv_lost(t))
 		return;
-	}
-	if (!ret)
-		ret = kv_reply(t, b, sizeof(struct pmof_kv_prepare_reply));
-	if (!ret)
-		ret = kv_status(t, b);
+	ret = kv_answer(t, b, sizeof(struct pmof_kv_prepare_reply));
 	if (ret)
 		kv_end(t, ret);
 	else

@@ -75,6 +75,16 @@ int kv_status(const struct kv_task *t, const struct kv_buffers *b)
 	}
 }
 
+/* What an answer comes to that was not lost: of so many bytes, unless it is a refusal. */
+int kv_answer(const struct kv_task *t, const struct kv_buffers *b, size_t size)
+{
+	int ret = t->call.result;
+
+	if (!ret)
+		ret = kv_reply(t, b, size);
+	return ret ? ret : kv_status(t, b);
+}
+
 uint64_t kv_version(const struct kv_buffers *b)
 {
 	const struct pmof_kv_reply *r = (const void *)b->reply;

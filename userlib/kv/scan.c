@@ -33,16 +33,11 @@ static void done(struct kv_task *t, struct kv_buffers *b)
 {
 	struct pmofkv_scan *s = t->buf;
 	const struct pmof_kv_scan_reply *r = (const void *)b->reply;
-	int ret = t->call.result;
+	int ret;
 
-	if (ret == -ESTALE || ret == -EIO) {
-		kv_again(t, ret);
+	if (kv_lost(t))
 		return;
-	}
-	if (!ret)
-		ret = kv_reply(t, b, sizeof(*r));
-	if (!ret)
-		ret = kv_status(t, b);
+	ret = kv_answer(t, b, sizeof(*r));
 	if (!ret) {
 		s->hash = le64toh(r->hash);
 		s->skip = le32toh(r->skip);

@@ -53,3 +53,14 @@ bool kv_again(struct kv_task *t, int error)
 	t->prepared = false;
 	return !ret;
 }
+
+/* Was a question lost with its session, or its connection?  Then it is asked again, or ends. */
+bool kv_lost(struct kv_task *t)
+{
+	int ret = t->call.result;
+
+	if (ret != -ESTALE && ret != -EIO)
+		return false;
+	kv_again(t, ret);
+	return true;
+}

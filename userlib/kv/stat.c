@@ -28,16 +28,11 @@ static int take(struct kv_task *t, const struct kv_buffers *b)
 
 static void done(struct kv_task *t, struct kv_buffers *b)
 {
-	int ret = t->call.result;
+	int ret;
 
-	if (ret == -ESTALE || ret == -EIO) {
-		kv_again(t, ret);
+	if (kv_lost(t))
 		return;
-	}
-	if (!ret)
-		ret = kv_reply(t, b, sizeof(struct pmof_kv_stat_reply));
-	if (!ret)
-		ret = kv_status(t, b);
+	ret = kv_answer(t, b, sizeof(struct pmof_kv_stat_reply));
 	kv_end(t, ret ? ret : take(t, b));
 }
 
