@@ -8,14 +8,9 @@
 
 /* --- namespaces/NAME --------------------------------------------------------------- */
 
-static struct pmof_ns *to_ns(struct config_item *item)
-{
-	return container_of(to_config_group(item), struct pmof_ns, group);
-}
-
 static ssize_t pmof_ns_device_path_show(struct config_item *item, char *page)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 	ssize_t n;
 
 	mutex_lock(&ns->mutex);
@@ -26,7 +21,7 @@ static ssize_t pmof_ns_device_path_show(struct config_item *item, char *page)
 
 static ssize_t pmof_ns_device_path_store(struct config_item *item, const char *page, size_t count)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 	size_t len = strcspn(page, "\n");
 	ssize_t rc = count;
 	char *path = NULL;
@@ -46,101 +41,79 @@ static ssize_t pmof_ns_device_path_store(struct config_item *item, const char *p
 	return rc;
 }
 
-/* Sets a flag that cannot be changed while the namespace is enabled. */
 static ssize_t store_flag(struct pmof_ns *ns, bool *flag, const char *page, size_t count)
 {
-	ssize_t rc = count;
 	bool value;
 
 	if (kstrtobool(page, &value))
 		return -EINVAL;
-	mutex_lock(&ns->mutex);
-	if (ns->enabled)
-		rc = -EBUSY;
-	else
-		WRITE_ONCE(*flag, value);
-	mutex_unlock(&ns->mutex);
-	return rc;
+	return pmof_set_disabled(ns, flag, value) ?: count;
 }
 
 static ssize_t pmof_ns_read_only_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->read_only));
+	return sysfs_emit(page, "%d\n", READ_ONCE(pmof_to_ns(item)->read_only));
 }
 
 static ssize_t pmof_ns_read_only_store(struct config_item *item, const char *page, size_t count)
 {
-	return store_flag(to_ns(item), &to_ns(item)->read_only, page, count);
+	return store_flag(pmof_to_ns(item), &pmof_to_ns(item)->read_only, page, count);
 }
 
 static ssize_t pmof_ns_allow_volatile_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->allow_volatile));
+	return sysfs_emit(page, "%d\n", READ_ONCE(pmof_to_ns(item)->allow_volatile));
 }
 
 static ssize_t pmof_ns_allow_volatile_store(struct config_item *item, const char *page,
 					    size_t count)
 {
-	return store_flag(to_ns(item), &to_ns(item)->allow_volatile, page, count);
+	return store_flag(pmof_to_ns(item), &pmof_to_ns(item)->allow_volatile, page, count);
 }
 
 static ssize_t pmof_ns_deep_flush_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->deep_flush));
+	return sysfs_emit(page, "%d\n", READ_ONCE(pmof_to_ns(item)->deep_flush));
 }
 
 static ssize_t pmof_ns_deep_flush_store(struct config_item *item, const char *page, size_t count)
 {
-	return store_flag(to_ns(item), &to_ns(item)->deep_flush, page, count);
+	return store_flag(pmof_to_ns(item), &pmof_to_ns(item)->deep_flush, page, count);
 }
 
 static ssize_t pmof_ns_placement_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%s\n", pmof_policy_name(READ_ONCE(to_ns(item)->policy)));
+	return sysfs_emit(page, "%s\n", pmof_policy_name(READ_ONCE(pmof_to_ns(item)->policy)));
 }
 
 static ssize_t pmof_ns_placement_store(struct config_item *item, const char *page, size_t count)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 	enum pmof_placement_policy policy;
-	ssize_t rc = count;
 
 	if (pmof_policy_parse(page, &policy))
 		return -EINVAL;
-	mutex_lock(&ns->mutex);
-	if (ns->enabled)
-		rc = -EBUSY;
-	else
-		WRITE_ONCE(ns->policy, policy);
-	mutex_unlock(&ns->mutex);
-	return rc;
+	return pmof_set_disabled(ns, &ns->policy, policy) ?: count;
 }
 
 static ssize_t pmof_ns_service_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%s\n", pmof_service_str(READ_ONCE(to_ns(item)->service_id)));
+	return sysfs_emit(page, "%s\n", pmof_service_str(READ_ONCE(pmof_to_ns(item)->service_id)));
 }
 
 static ssize_t pmof_ns_service_store(struct config_item *item, const char *page, size_t count)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 	enum pmof_service service;
-	ssize_t rc = count;
 
 	if (pmof_service_parse(page, &service))
 		return -EINVAL;
-	mutex_lock(&ns->mutex);
-	if (ns->enabled)
-		rc = -EBUSY;
-	else
-		WRITE_ONCE(ns->service_id, service);
-	mutex_unlock(&ns->mutex);
-	return rc;
+	return pmof_set_disabled(ns, &ns->service_id, service) ?: count;
 }
 
 static ssize_t pmof_ns_allow_any_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->allow_any));
+	return sysfs_emit(page, "%d\n", READ_ONCE(pmof_to_ns(item)->allow_any));
 }
 
 /* Also while it is enabled: it is a right. */
@@ -150,17 +123,17 @@ static ssize_t pmof_ns_allow_any_store(struct config_item *item, const char *pag
 
 	if (kstrtobool(page, &any))
 		return -EINVAL;
-	return pmof_allow_any(to_ns(item), any) ?: count;
+	return pmof_allow_any(pmof_to_ns(item), any) ?: count;
 }
 
 static ssize_t pmof_ns_enable_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->enabled));
+	return sysfs_emit(page, "%d\n", READ_ONCE(pmof_to_ns(item)->enabled));
 }
 
 static ssize_t pmof_ns_enable_store(struct config_item *item, const char *page, size_t count)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 	bool enable;
 	int rc = 0;
 
@@ -177,19 +150,19 @@ static ssize_t pmof_ns_enable_store(struct config_item *item, const char *page, 
 
 static ssize_t pmof_ns_size_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%llu\n", READ_ONCE(to_ns(item)->size));
+	return sysfs_emit(page, "%llu\n", READ_ONCE(pmof_to_ns(item)->size));
 }
 
 static ssize_t pmof_ns_generation_show(struct config_item *item, char *page)
 {
-	u64 generation = READ_ONCE(to_ns(item)->generation);
+	u64 generation = READ_ONCE(pmof_to_ns(item)->generation);
 
 	return generation ? sysfs_emit(page, "%016llx\n", generation) : sysfs_emit(page, "0\n");
 }
 
 static ssize_t pmof_ns_domain_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%s\n", pmof_domain_name(READ_ONCE(to_ns(item)->domain)));
+	return sysfs_emit(page, "%s\n", pmof_domain_name(READ_ONCE(pmof_to_ns(item)->domain)));
 }
 
 static ssize_t pmof_ns_placements_show(struct config_item *item, char *page)
@@ -197,30 +170,30 @@ static ssize_t pmof_ns_placements_show(struct config_item *item, char *page)
 	ssize_t n;
 
 	mutex_lock(&pmof_sessions_mutex);
-	n = pmof_placement_show(to_ns(item), page);
+	n = pmof_placement_show(pmof_to_ns(item), page);
 	mutex_unlock(&pmof_sessions_mutex);
 	return n;
 }
 
 static ssize_t pmof_ns_durable_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", READ_ONCE(to_ns(item)->durable));
+	return sysfs_emit(page, "%d\n", READ_ONCE(pmof_to_ns(item)->durable));
 }
 
 static ssize_t pmof_ns_sessions_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n", READ_ONCE(to_ns(item)->nr_sessions));
+	return sysfs_emit(page, "%u\n", READ_ONCE(pmof_to_ns(item)->nr_sessions));
 }
 
 static ssize_t pmof_ns_bad_sectors_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%llu\n", READ_ONCE(to_ns(item)->bad.sectors));
+	return sysfs_emit(page, "%llu\n", READ_ONCE(pmof_to_ns(item)->bad.sectors));
 }
 
 /* Has the list of bad blocks read, now. */
 static ssize_t pmof_ns_rescan_store(struct config_item *item, const char *page, size_t count)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 	ssize_t rc = count;
 	bool value;
 
@@ -280,7 +253,7 @@ static struct configfs_attribute *ns_attrs[] = {
 
 static void ns_release(struct config_item *item)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 
 	kfree(ns->path);
 	kfree(ns);
@@ -318,7 +291,7 @@ static struct config_group *make_ns(struct config_group *group, const char *name
 /* No port links to it, and it to no client, any more: configfs sees to that. */
 static void drop_ns(struct config_group *group, struct config_item *item)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 
 	mutex_lock(&ns->mutex);
 	pmof_ns_disable(ns);
@@ -374,7 +347,7 @@ static int link_ns(struct config_item *src, struct config_item *target)
 	if (!link)
 		return -ENOMEM;
 	link->port = links_to_port(src);
-	link->ns = to_ns(target);
+	link->ns = pmof_to_ns(target);
 	mutex_lock(&pmof_sessions_mutex);
 	rc = add_link(link);
 	mutex_unlock(&pmof_sessions_mutex);
@@ -385,7 +358,7 @@ static int link_ns(struct config_item *src, struct config_item *target)
 
 static void unlink_ns(struct config_item *src, struct config_item *target)
 {
-	struct pmof_session_filter f = { .port = links_to_port(src), .ns = to_ns(target) };
+	struct pmof_session_filter f = { .port = links_to_port(src), .ns = pmof_to_ns(target) };
 	struct pmof_link *link, *next;
 
 	mutex_lock(&pmof_sessions_mutex);
@@ -460,18 +433,11 @@ static ssize_t pmof_port_port_show(struct config_item *item, char *page)
 static ssize_t pmof_port_port_store(struct config_item *item, const char *page, size_t count)
 {
 	struct pmof_port *port = to_port(item);
-	ssize_t rc = count;
 	u16 service;
 
 	if (kstrtou16(page, 10, &service) || !service)
 		return -EINVAL;
-	mutex_lock(&port->mutex);
-	if (port->enabled)
-		rc = -EBUSY;
-	else
-		WRITE_ONCE(port->service, service);
-	mutex_unlock(&port->mutex);
-	return rc;
+	return pmof_set_disabled(port, &port->service, service) ?: count;
 }
 
 static ssize_t pmof_port_enable_show(struct config_item *item, char *page)

@@ -28,53 +28,38 @@ void pmof_emulate_pay(struct pmof_debt *debt)
 		cpu_relax();
 }
 
-static struct pmof_ns *to_ns(struct config_item *item)
-{
-	return container_of(to_config_group(item), struct pmof_ns, group);
-}
-
 static ssize_t store_number(struct pmof_ns *ns, u32 *number, u32 max, const char *page,
 			    size_t count)
 {
-	struct pmof_emulate *e = &ns->emulate;
-	ssize_t rc = count;
 	u32 value;
 
 	if (kstrtou32(page, 0, &value) || value > max)
 		return -EINVAL;
-	mutex_lock(&ns->mutex);
-	if (ns->enabled) {
-		rc = -EBUSY;
-	} else {
-		WRITE_ONCE(*number, value);
-		e->line_ps = e->write_mbps ? PMOF_LINE_SIZE * 1000000ULL / e->write_mbps : 0;
-	}
-	mutex_unlock(&ns->mutex);
-	return rc;
+	return pmof_set_disabled(ns, number, value) ?: count;
 }
 
 static ssize_t pmof_ns_emulate_latency_ns_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n", READ_ONCE(to_ns(item)->emulate.latency_ns));
+	return sysfs_emit(page, "%u\n", READ_ONCE(pmof_to_ns(item)->emulate.latency_ns));
 }
 
 static ssize_t pmof_ns_emulate_latency_ns_store(struct config_item *item, const char *page,
 						size_t count)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 
 	return store_number(ns, &ns->emulate.latency_ns, PMOF_EMULATE_MAX_LATENCY, page, count);
 }
 
 static ssize_t pmof_ns_emulate_write_mbps_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n", READ_ONCE(to_ns(item)->emulate.write_mbps));
+	return sysfs_emit(page, "%u\n", READ_ONCE(pmof_to_ns(item)->emulate.write_mbps));
 }
 
 static ssize_t pmof_ns_emulate_write_mbps_store(struct config_item *item, const char *page,
 						size_t count)
 {
-	struct pmof_ns *ns = to_ns(item);
+	struct pmof_ns *ns = pmof_to_ns(item);
 
 	return store_number(ns, &ns->emulate.write_mbps, PMOF_EMULATE_MAX_MBPS, page, count);
 }

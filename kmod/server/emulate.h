@@ -6,7 +6,10 @@
 #ifndef PMOF_SERVER_EMULATE_H
 #define PMOF_SERVER_EMULATE_H
 
+#include <linux/math64.h>
 #include <linux/types.h>
+
+#include "range.h"
 
 #define PMOF_EMULATE_MAX_LATENCY	1000000U	/* ns */
 #define PMOF_EMULATE_MAX_MBPS		1000000U
@@ -18,7 +21,6 @@ struct pmof_ns;
 struct pmof_emulate {
 	u32 latency_ns;		/* behind each fence that had lines of it */
 	u32 write_mbps;		/* 10^6 bytes a second; 0: no cap */
-	u32 line_ps;		/* that this costs a line; 0: none */
 };
 
 /* What the lines ahead of a fence owe. */
@@ -37,7 +39,8 @@ static inline void pmof_emulate_owe(struct pmof_debt *debt, const struct pmof_em
 {
 	if (likely(!lines || !pmof_emulates(e)))
 		return;
-	debt->ps += lines * e->line_ps;
+	if (e->write_mbps)
+		debt->ps += div_u64(lines * PMOF_LINE_SIZE * 1000000, e->write_mbps);
 	debt->latency_ns = max(debt->latency_ns, e->latency_ns);
 }
 

@@ -15,7 +15,7 @@
 #define PMOF_MARK_RANGE_LEN	0x0103
 #define PMOF_MARK_REPLY		0x0104	/* a reply that says OK is about to be posted */
 #define PMOF_MARK_FENCES	0x0105	/* ahead of it: fences of this flush worker so far */
-#define PMOF_MARK_KEY		0x0106	/* the next reply of this CPU is to a change of this key */
+#define PMOF_MARK_KEY		0x0106	/* this CPU's next reply answers a change of it */
 #define PMOF_MARK_VERSION	0x0107	/* behind it: the version that the reply names */
 
 /* @id is part of the instruction. */

@@ -387,6 +387,28 @@ static inline const char *pmof_ns_name(const struct pmof_ns *ns)
 	return config_item_name((struct config_item *)&ns->group.cg_item);
 }
 
+static inline struct pmof_ns *pmof_to_ns(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct pmof_ns, group);
+}
+
+/*
+ * Sets what cannot be changed while its owner, a namespace or a port, is enabled.  Returns 0 or
+ * -EBUSY.
+ */
+#define pmof_set_disabled(owner, where, value) ({	\
+	typeof(owner) owner_ = (owner);			\
+	int rc_ = 0;					\
+							\
+	mutex_lock(&owner_->mutex);			\
+	if (owner_->enabled)				\
+		rc_ = -EBUSY;				\
+	else						\
+		WRITE_ONCE(*(where), value);		\
+	mutex_unlock(&owner_->mutex);			\
+	rc_;						\
+})
+
 /* configfs.c */
 int pmof_configfs_init(void);
 void pmof_configfs_exit(void);

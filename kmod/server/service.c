@@ -120,31 +120,19 @@ void pmof_service_close(struct pmof_ns *ns)
 
 /* --- the length of calls --------------------------------------------------------- */
 
-static struct pmof_ns *to_ns(struct config_item *item)
-{
-	return container_of(to_config_group(item), struct pmof_ns, group);
-}
-
 static ssize_t pmof_ns_max_call_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n", READ_ONCE(to_ns(item)->max_call));
+	return sysfs_emit(page, "%u\n", READ_ONCE(pmof_to_ns(item)->max_call));
 }
 
 static ssize_t pmof_ns_max_call_store(struct config_item *item, const char *page, size_t count)
 {
-	struct pmof_ns *ns = to_ns(item);
-	ssize_t rc = count;
+	struct pmof_ns *ns = pmof_to_ns(item);
 	u32 size;
 
 	if (kstrtou32(page, 0, &size) || !pmof_call_size_ok(size))
 		return -EINVAL;
-	mutex_lock(&ns->mutex);
-	if (ns->enabled)
-		rc = -EBUSY;
-	else
-		WRITE_ONCE(ns->max_call, size);
-	mutex_unlock(&ns->mutex);
-	return rc;
+	return pmof_set_disabled(ns, &ns->max_call, size) ?: count;
 }
 
 /* As CONFIGFS_ATTR(), which makes it static. */
