@@ -19,6 +19,9 @@
  * what a get returns is compared with what it held when the server looked up. Both lie
  * within the call, so histories are linearizable.
  *
+ * A client whose session ends here gives up; outcome.pml, which includes this file, has those
+ * that ask what has become of their put.
+ *
  * The inlines are named as the steps of docs/kv.md and of kmod/store. Each
  * -DBREAK_... is a mistake; tests/model/run proves that each is found.
  */
@@ -35,7 +38,7 @@
 #define FAULTS 0
 #endif
 /* Operations of the two clients, on top of an object that is there. */
-#ifdef LONG
+#if defined(LONG) && !defined(NUMBERS)
 #define FAULTS 2
 #define OPS_0 2
 #define OPS_1 2
@@ -52,16 +55,36 @@
 #endif
 #define CLIENTS 2
 #define KEYS 2
+#ifndef RECORDS
 #define RECORDS 2	/* the log: small, so that it is checkpointed */
+#endif
+#ifndef GENERATIONS
 #define GENERATIONS (OPS_0 + OPS_1 + 1)
+#endif
 
-#define NOBODY 255
 #define ANY 255		/* a put that compares with nothing */
 
 /* A trailer's word, a header's. A header tells where its object ends: of two places. */
 #define TRAILER(g, pf, vf) ((g) * 4 + (pf) * 2 + (vf))
 #define RECOVERABLE(t, g) ((t) / 2 == (g) * 2 + 1)
 #define COMMITTED(t, g) ((t) == TRAILER(g, 1, 1))
+
+/* What becomes of a put or delete whose answer is lost: outcome.pml fills these. */
+#ifndef NUMBERS
+#define ENDS(c) (connected[c] && (dead[c] || faults < FAULTS))
+#define NUMBER_STEPS
+inline look_up_number(c) { skip }
+inline begin_change(c) { skip }
+inline take_effect(c) { skip }
+inline finish_change(c, what) { skip }
+inline find_outcome(c) { skip }
+inline session_drained(c) { skip }
+inline session_gone(c) { skip }
+inline past_begin() { skip }
+inline past_add(n) { skip }
+inline past_is_log() { skip }
+inline took_effect(k) { skip }
+#endif
 
 /* --- the medium: as the CPUs and the HCA see it, and as it is after a cut ----------- */
 
@@ -74,7 +97,8 @@ typedef Slot {
 typedef Record {
 	bool there;		/* whole, and with the sequence number of its place */
 	byte new;		/* generations; 0: none */
-	byte old
+	byte old;
+	byte number		/* of the put or delete: its client's */
 };
 
 Slot seen[SLOTS];
@@ -102,7 +126,7 @@ byte appended;			/* records since the last checkpoint */
 
 /* --- sessions and messages -------------------------------------------------------------- */
 
-mtype = { NONE, PREPARE, COMMIT, PUT_INLINE, DELETE, GET };	/* requests */
+mtype = { NONE, PREPARE, COMMIT, PUT_INLINE, DELETE, GET, OUTCOME };	/* requests */
 mtype = { OK, NO_KEY, NO_SPACE, OTHER_VERSION };		/* answers */
 
 bool connected[CLIENTS];
@@ -111,6 +135,7 @@ mtype request[CLIENTS] = NONE;
 mtype answer[CLIENTS] = NONE;
 byte key[CLIENTS];
 byte expected[CLIENTS] = ANY;
+byte number[CLIENTS];		/* of a put or delete; 0: they have none */
 byte lease[CLIENTS];		/* the generation that was prepared for the client */
 byte new[CLIENTS], old[CLIENTS];	/* of the request in this round */
 bool in_round[CLIENTS];
@@ -146,7 +171,8 @@ inline fence_slot(n) {
 inline fence_record(n) {
 	log_kept[n].there = log_seen[n].there;
 	log_kept[n].new = log_seen[n].new;
-	log_kept[n].old = log_seen[n].old
+	log_kept[n].old = log_seen[n].old;
+	log_kept[n].number = log_seen[n].number
 }
 
 inline fence_log() {
@@ -254,11 +280,12 @@ inline set_vf(n) {
 	seen[slot_of[n]].trailer[place_of[n]] = TRAILER(n, 1, 1)
 }
 
-inline append_record(from, to) {
+inline append_record(c) {
 	assert(appended < RECORDS);
 	log_seen[appended].there = true;
-	log_seen[appended].new = to;
-	log_seen[appended].old = from;
+	log_seen[appended].new = new[c];
+	log_seen[appended].old = old[c];
+	log_seen[appended].number = number[c];
 	appended++
 }
 
@@ -359,10 +386,12 @@ inline switch_log() {
 	do
 	:: i < RECORDS ->
 		log_seen[i].there = false; log_seen[i].new = 0; log_seen[i].old = 0;
+		log_seen[i].number = 0;
 		fence_record(i);
 		i++
 	:: else -> break
 	od;
+	past_is_log();
 	appended = 0
 }
 
@@ -389,6 +418,7 @@ inline end_session(c) {
 #endif
 	held[c] = 0;
 	read_generation[c] = 0; read_a[c] = 0; read_b[c] = 0; read_trailer[c] = 0;
+	session_drained(c);
 #ifndef BREAK_LEASE_LEAKS
 	s = 0;
 	do
@@ -440,6 +470,7 @@ inline cut() {
 		log_seen[j].there = log_kept[j].there;
 		log_seen[j].new = log_kept[j].new;
 		log_seen[j].old = log_kept[j].old;
+		log_seen[j].number = log_kept[j].number;
 		j++
 	:: else -> break
 	od;
@@ -466,6 +497,7 @@ inline count_records() {
  * no object.
  */
 inline read_log() {
+	past_begin();
 	j = appended;
 	do
 	:: j > 0 ->
@@ -486,6 +518,7 @@ inline read_log() {
 #ifdef BREAK_TRUST_RECORD
 		found = true;
 #endif
+		past_add(j);
 		if
 		:: found && log_seen[j].old &&
 		   seen[slot_of[log_seen[j].old]].header == log_seen[j].old ->
@@ -542,6 +575,7 @@ inline check_recovered() {
 	do
 	:: k < KEYS ->
 		assert(indexed[k] == value[k] || (may_move[k] && indexed[k] == in_flight[k]));
+		took_effect(k);
 		value[k] = indexed[k];
 		in_flight[k] = 0;
 		may_move[k] = false;
@@ -572,8 +606,14 @@ inline compare(c) {
 	found = (expected[c] == ANY || expected[c] == indexed[key[c]])
 }
 
+inline refuse(c, what) {
+	finish_change(c, what);
+	reply(c, what)
+}
+
 inline begin_commit(c) {
 	in_round[c] = true;
+	begin_change(c);
 	old[c] = indexed[key[c]];
 	may_move[key[c]] = true;
 	in_flight[key[c]] = new[c];
@@ -584,7 +624,7 @@ inline begin_commit(c) {
 	fi;
 #endif
 #ifndef BREAK_RECORD_WITH_PF
-	append_record(old[c], new[c])
+	append_record(c)
 #endif
 }
 
@@ -605,7 +645,7 @@ inline start_prepare(c) {
 inline start_inline(c) {
 	compare(c);
 	if
-	:: !found -> assert(expected[c] != value[key[c]]); reply(c, OTHER_VERSION)
+	:: !found -> assert(expected[c] != value[key[c]]); refuse(c, OTHER_VERSION)
 	:: else ->
 		allocate(c);
 		if
@@ -618,7 +658,7 @@ inline start_inline(c) {
 			seen[slot_of[new[c]]].a = new[c];
 			seen[slot_of[new[c]]].b = new[c];
 			begin_commit(c)
-		:: else -> reply(c, NO_SPACE)
+		:: else -> refuse(c, NO_SPACE)
 		fi
 	fi
 }
@@ -634,7 +674,7 @@ inline start_commit(c) {
 		assert(expected[c] != value[key[c]]);
 		drop_lease(slot_of[lease[c]]);
 		lease[c] = 0;
-		reply(c, OTHER_VERSION)
+		refuse(c, OTHER_VERSION)
 	:: else ->
 		new[c] = lease[c];
 		begin_commit(c)
@@ -643,7 +683,7 @@ inline start_commit(c) {
 
 inline start_delete(c) {
 	if
-	:: indexed[key[c]] == 0 -> assert(value[key[c]] == 0); reply(c, NO_KEY)
+	:: indexed[key[c]] == 0 -> assert(value[key[c]] == 0); refuse(c, NO_KEY)
 	:: else -> new[c] = 0; begin_commit(c)
 	fi
 }
@@ -663,8 +703,10 @@ inline start_get(c) {
 }
 
 inline start(c) {
+	look_up_number(c);
 	key_is_taken(c);
 	if
+	:: request[c] == OUTCOME -> find_outcome(c)
 	:: request[c] == PREPARE -> start_prepare(c)
 	:: request[c] == GET -> start_get(c)
 	:: request[c] == PUT_INLINE && !found -> start_inline(c)
@@ -684,7 +726,7 @@ inline second_phase(c) {
 	fi;
 #ifdef BREAK_RECORD_WITH_PF
 	if
-	:: in_round[c] && request[c] != PREPARE -> append_record(old[c], new[c])
+	:: in_round[c] && request[c] != PREPARE -> append_record(c)
 	:: else
 	fi
 #endif
@@ -711,11 +753,13 @@ inline finish(c) {
 		:: else
 		fi;
 		indexed[key[c]] = new[c];
+		take_effect(c);
 		value[key[c]] = new[c];
 		may_move[key[c]] = false;
 		in_flight[key[c]] = 0;
 		lease[c] = 0;
 		new[c] = 0; old[c] = 0;
+		finish_change(c, OK);
 		reply(c, OK)
 	:: else
 	fi
@@ -815,14 +859,16 @@ serve:
 	/* [K9] A session ends: lost, its client dead or stalling. Drained, then forgotten. */
 	:: atomic {
 		if
-		:: connected[0] && (dead[0] || faults < FAULTS) -> c = 0
-		:: connected[1] && (dead[1] || faults < FAULTS) -> c = 1
+		:: ENDS(0) -> c = 0
+		:: ENDS(1) -> c = 1
 		fi;
 		faults = (dead[c] -> faults : faults + 1);
 		end_session(c);
+		session_gone(c);
 		c = 0;
 		forget()
 	   }
+	NUMBER_STEPS
 	:: POWER_FAILS
 	/* All through: what is not a key's object is free. */
 	:: atomic {
@@ -907,6 +953,7 @@ end:
 	od
 }
 
+#ifndef NUMBERS
 /* It may die, with what it has posted under way. */
 #define DIES \
 	atomic { faults < FAULTS && connected[c] -> faults++; dead[c] = true; goto over }
@@ -993,6 +1040,7 @@ next:
 over:
 	finished++
 }
+#endif
 
 init {
 	atomic {
