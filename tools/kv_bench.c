@@ -11,6 +11,7 @@
 #include "tool.h"
 
 #define THREADS_MAX	256
+#define BATCH_MAX	4096
 #define KEYS		10000
 #define VALUE		1000	/* YCSB's ten fields of 100 bytes */
 #define VALUE_MAX	(32U << 20)
@@ -18,7 +19,7 @@
 
 enum {
 	OPT_WORKLOAD = OPT_LAST, OPT_VALUES, OPT_KEY_SIZE, OPT_CHOOSE, OPT_KEYS, OPT_THREADS,
-	OPT_SECONDS, OPT_OPS, OPT_LOAD, OPT_PROTOCOL, OPT_SEED,
+	OPT_SECONDS, OPT_OPS, OPT_LOAD, OPT_PROTOCOL, OPT_SEED, OPT_BATCH,
 };
 
 static const struct argp_option options[] = {
@@ -35,6 +36,7 @@ static const struct argp_option options[] = {
 	{ "seconds", OPT_SECONDS, "S", 0, "How long; default 5", 0 },
 	{ "ops", OPT_OPS, "N", 0, "Operations of all threads, instead of a time", 0 },
 	{ "load", OPT_LOAD, NULL, 0, "Put all keys first, and measure that, too", 0 },
+	{ "batch", OPT_BATCH, "N", 0, "Put N keys at a time in --load; default 1", 0 },
 	{ "protocol", OPT_PROTOCOL, "NAME", 0, "auto (default), herd or sa", 0 },
 	{ "seed", OPT_SEED, "N", 0, "Of all that is random; default 1", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
@@ -105,6 +107,8 @@ static void set_defaults(struct arguments *a, struct argp_state *state)
 		b->workload = kv_workload_find("a");
 	if (a->no_workload && !b->load)
 		argp_error(state, "--workload none needs --load");
+	if (b->batch > 1 && !b->load)
+		argp_error(state, "--batch needs --load");
 	if (b->time_ns && b->ops)
 		argp_error(state, "give either --seconds or --ops");
 	if (!b->time_ns && !b->ops)
@@ -167,6 +171,9 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 	case OPT_THREADS:
 		b->threads = arg_uint(state, "--threads", arg, 1, THREADS_MAX);
 		return 0;
+	case OPT_BATCH:
+		b->batch = arg_uint(state, "--batch", arg, 1, BATCH_MAX);
+		return 0;
 	case OPT_SECONDS:
 		b->time_ns = arg_seconds(state, "--seconds", arg);
 		return 0;
@@ -220,7 +227,7 @@ int cmd_kv_bench(int argc, char **argv)
 		.doc = "Measures a mixture of gets and puts: latency, throughput, and the work of "
 		       "both sides. It puts keys of its own into the store, and leaves them there.",
 	};
-	struct kv_bench b = { .keys = KEYS, .threads = 1, .seed = 1 };
+	struct kv_bench b = { .keys = KEYS, .threads = 1, .batch = 1, .seed = 1 };
 	struct arguments a = { .b = &b, .choice = -1 };
 	int ret;
 

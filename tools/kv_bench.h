@@ -19,6 +19,7 @@
  * @time_ns: how long; 0: by @ops
  * @ops: of all threads together
  * @load: put all the keys first, and measure that, too
+ * @batch: so many keys of @load go in together; 1: none do
  * @protocol: of the puts
  * @seed: of all that is random
  * @json: print that
@@ -35,6 +36,7 @@ struct kv_bench {
 	uint64_t time_ns;
 	uint64_t ops;
 	bool load;
+	unsigned int batch;
 	enum pmofkv_protocol protocol;
 	uint64_t seed;
 	bool json;
@@ -66,6 +68,16 @@ struct kv_bench_result {
  * first error of an operation.
  */
 int kv_bench_run(struct kv_bench *b, bool load, struct kv_bench_result *r);
+
+/*
+ * kv_bench_batch.c: room for @nr keys with values like @value.  NULL: no memory.  Then puts keys
+ * @first to @first + @nr - 1, and adds up the bytes of their values.  Returns 0 or the first error.
+ */
+struct kv_batch;
+struct kv_batch *kv_batch_new(const struct kv_sizes *sizes, unsigned int nr, const char *value);
+void kv_batch_free(struct kv_batch *b);
+int kv_batch_put(struct kv_batch *b, struct pmofkv *kv, uint64_t first, unsigned int nr,
+		 struct kv_random *random, uint64_t *bytes);
 
 /* kv_bench_report.c */
 struct json_object *kv_bench_object(const struct kv_bench *b, bool load,

@@ -119,6 +119,7 @@ static struct json_object *report_object(const struct kv_bench *b)
 	put_text(o, "choose", kv_choice_names[b->choice]);
 	put_text(o, "protocol", pmofkv_protocol_name(b->protocol));
 	put_u64(o, "threads", b->threads);
+	put_u64(o, "batch", b->batch);
 	put_u64(o, "seed", b->seed);
 	put_bool(o, "emulated", b->emulated);
 	put_object(o, "results", json_object_get(b->results));

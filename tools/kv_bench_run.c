@@ -34,6 +34,7 @@ struct worker {
 	struct kv_chooser chooser;
 	struct pmofkv_scan *scan;
 	char *value;
+	struct kv_batch *batch;		/* keys go in together; NULL: they do not */
 	char key[KV_KEY_MAX];
 	struct kv_bench_op op[KV_OPS];
 	uint64_t wrong;
@@ -162,6 +163,18 @@ static uint64_t choose(struct worker *w)
 	return kv_choose(&w->chooser, nr, &w->random);
 }
 
+/* As insert(), of so many keys in one call. */
+static int insert_many(struct worker *w, unsigned int nr, struct kv_bench_op *op)
+{
+	int ret;
+
+	atomic_store(&w->inserting, atomic_load(&w->run->next));
+	ret = kv_batch_put(w->batch, w->kv, atomic_fetch_add(&w->run->next, nr), nr, &w->random,
+			   &op->bytes);
+	atomic_store(&w->inserting, NOTHING);
+	return ret;
+}
+
 static int operate(struct worker *w, enum kv_op kind)
 {
 	struct kv_bench_op *op = &w->op[kind];
@@ -189,15 +202,20 @@ static int operate(struct worker *w, enum kv_op kind)
 
 /* --- a thread ------------------------------------------------------------------------ */
 
-static bool go_on(const struct worker *w)
+/* How many operations to do next, up to @most; 0: it is over. */
+static unsigned int claim(const struct worker *w, unsigned int most)
 {
 	struct run *run = w->run;
+	uint64_t begun;
 
 	if (atomic_load(&run->error))
-		return false;
-	if (run->ops)
-		return atomic_fetch_add(&run->done, 1) < run->ops;
-	return now_ns() < run->deadline;
+		return 0;
+	if (!run->ops)
+		return now_ns() < run->deadline ? most : 0;
+	begun = atomic_fetch_add(&run->done, most);
+	if (begun >= run->ops)
+		return 0;
+	return run->ops - begun < most ? (unsigned int)(run->ops - begun) : most;
 }
 
 static enum kv_op choose_op(struct worker *w)
@@ -205,25 +223,32 @@ static enum kv_op choose_op(struct worker *w)
 	return w->run->load ? KV_OP_INSERT : kv_choose_op(w->run->b->workload, &w->random);
 }
 
+/* The latency of those that go together is that of the call. */
+static int do_some(struct worker *w, unsigned int nr)
+{
+	enum kv_op kind = choose_op(w);
+	struct kv_bench_op *op = &w->op[kind];
+	uint64_t start = now_ns(), ns;
+	int ret = w->batch ? insert_many(w, nr, op) : operate(w, kind);
+
+	ns = now_ns() - start;
+	while (!ret && nr--)
+		hist_add(&op->latency, ns);
+	return ret;
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
-	uint64_t start;
-	enum kv_op op;
+	unsigned int n, most = w->batch ? w->run->b->batch : 1;
 	int ret = 0, none = 0;
 
 	pthread_mutex_lock(&w->run->start);
 	pthread_mutex_unlock(&w->run->start);
-	while (go_on(w)) {
-		op = choose_op(w);
-		start = now_ns();
-		ret = operate(w, op);
-		if (ret) {
-			atomic_compare_exchange_strong(&w->run->error, &none, ret);
-			break;
-		}
-		hist_add(&w->op[op].latency, now_ns() - start);
-	}
+	while (!ret && (n = claim(w, most)))
+		ret = do_some(w, n);
+	if (ret)
+		atomic_compare_exchange_strong(&w->run->error, &none, ret);
 	return NULL;
 }
 
@@ -248,6 +273,11 @@ static int open_worker(struct worker *w, struct run *run, unsigned int i)
 
 		memcpy(w->value + at, &x, sizeof(x));
 	}
+	if (run->load && b->batch > 1) {
+		w->batch = kv_batch_new(&b->sizes, b->batch, w->value);
+		if (!w->batch)
+			return -ENOMEM;
+	}
 	pmofkv_options_init(&opt);
 	opt.protocol = b->protocol;
 	ret = pmofkv_open(b->device, O_RDWR, &opt, &w->kv);
@@ -258,6 +288,7 @@ static void close_worker(struct worker *w)
 {
 	pmofkv_scan_close(w->scan);
 	pmofkv_close(w->kv);
+	kv_batch_free(w->batch);
 	free(w->value);
 }
 

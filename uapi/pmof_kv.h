@@ -5,9 +5,9 @@
  *
  * A client sends these with PMOF_OP_CALL on a character device whose namespace has
  * the service PMOF_SERVICE_STORE: the request's payload begins with a struct
- * pmof_kv_request, the reply's with a struct pmof_kv_reply.  The driver of the client
- * carries them and does not look inside.  All integers are little endian, reserved
- * fields are zero.  docs/kv.md has the order of things and why it is right;
+ * pmof_kv_request (but for PMOF_KV_BATCH), the reply's with a struct pmof_kv_reply.
+ * The driver of the client carries them and does not look inside.  All integers are
+ * little endian, reserved fields are zero.  docs/kv.md has the order of things and why it is right;
  * userlib/libpmofkv.h is what programs use.
  */
 #ifndef _UAPI_PMOF_KV_H
@@ -29,6 +29,7 @@ enum pmof_kv_opcode {
 	PMOF_KV_PUT_INLINE	= 0x22,	/* put, with the value in the message */
 	PMOF_KV_DELETE		= 0x23,
 	PMOF_KV_RETURN		= 0x24,	/* give a lease back */
+	PMOF_KV_BATCH		= 0x25,	/* many of PUT_INLINE and DELETE */
 	PMOF_KV_GET		= 0x30,
 	PMOF_KV_SCAN		= 0x31,
 	PMOF_KV_OUTCOME		= 0x32,	/* of a put or delete, by its number */
@@ -159,6 +160,46 @@ struct pmof_kv_delete {
 	__le16 key_length;
 	__le16 reserved16;
 	__u8 key[];
+};
+
+#define PMOF_KV_BATCH_MAX	64
+
+/**
+ * struct pmof_kv_part - one request of a batch
+ * @length: bytes of @request
+ * @opcode: PMOF_KV_PUT_INLINE or PMOF_KV_DELETE
+ * @reserved: zero
+ * @request: as in a message of its own, then anything to a multiple of 8
+ */
+struct pmof_kv_part {
+	__le32 length;
+	__u8 opcode;
+	__u8 reserved[3];
+	__u8 request[];
+};
+
+/**
+ * struct pmof_kv_batch - PMOF_KV_BATCH: requests that share a message and an answer, and no more
+ * @count: of parts, 1 to PMOF_KV_BATCH_MAX
+ * @reserved: zero
+ * @parts: struct pmof_kv_part, one behind the other
+ *
+ * They are not ordered, and each is refused or done by itself.
+ */
+struct pmof_kv_batch {
+	__le32 count;
+	__le32 reserved;
+	__u8 parts[];
+};
+
+/**
+ * struct pmof_kv_batch_reply - what BATCH gives
+ * @reply: not OK: the message is refused as a whole, nothing follows and nothing is done
+ * @part: as many as parts, in their order
+ */
+struct pmof_kv_batch_reply {
+	struct pmof_kv_reply reply;
+	struct pmof_kv_reply part[];
 };
 
 /**
@@ -298,6 +339,7 @@ enum pmof_kv_stat {
 	PMOF_KV_STAT_COMMIT_NS,
 	PMOF_KV_STAT_DELETE_NS,
 	PMOF_KV_STAT_GET_NS,
+	PMOF_KV_STAT_BATCHES,		/* messages of many; their parts count as others */
 	PMOF_KV_STAT_MAX
 };
 

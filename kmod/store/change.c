@@ -11,7 +11,7 @@
 
 u32 pmof_store_reply_status(const struct store_req *r)
 {
-	struct pmof_kv_reply *w = store_call(r)->reply;
+	struct pmof_kv_reply *w = r->reply;
 
 	w->status = cpu_to_le32(r->status);
 	w->reserved = 0;
@@ -57,10 +57,11 @@ static u32 look_up_number(struct store *st, struct store_req *r)
 		return o->status;
 	}
 	past = pmof_store_past(st, r->context->writer, r->number);
-	if (past && past->version) {
+	if (past) {
+		/* Also what was not committed: OUTCOME has said that it will not be. */
 		r->known = true;
 		r->version = past->version;
-		return PMOF_KV_SC_OK;
+		return past->version ? PMOF_KV_SC_OK : PMOF_KV_SC_NO_LEASE;
 	}
 	return pmof_store_need_outcomes(r->context) ? PMOF_KV_SC_NO_MEMORY : PMOF_KV_SC_OK;
 }
@@ -85,8 +86,8 @@ static u32 compare(struct store *st, struct store_req *r)
 	return PMOF_KV_SC_VERSION;
 }
 
-/* For the power-cut explorer: whose change the next reply is. */
-static void mark_key(const struct store_req *r)
+/* For the power-cut explorer: whose change the next reply is, or is as well. */
+void pmof_store_mark(const struct store_req *r)
 {
 #ifdef PMOF_CRASH_MARKS
 	pmof_mark(PMOF_MARK_KEY, (u64)crc32c(~0U, r->key, r->o.key_length) << 16 | r->o.key_length);
@@ -115,7 +116,8 @@ static void take_effect(struct store *st, struct store_req *r)
 	if (r->old.offset)
 		pmof_store_retire(st, &r->old);
 	r->version = r->slot ? r->o.generation : r->old.generation;
-	mark_key(r);
+	if (!r->batch)
+		pmof_store_mark(r);
 }
 
 static u32 finish_change(struct store *st, struct store_req *r)
@@ -141,13 +143,12 @@ static u32 get_object(struct store_req *r, u32 value_length, u32 key_length, con
 
 static u32 parse_prepare(struct store *st, struct store_req *r)
 {
-	const struct pmof_call *call = store_call(r);
-	const struct pmof_kv_prepare *w = call->data;
+	const struct pmof_kv_prepare *w = r->data;
 	u32 key_length = le16_to_cpu(w->key_length);
 
 	u32 status;
 
-	if (w->reserved || call->length != sizeof(*w) + key_length)
+	if (w->reserved || r->length != sizeof(*w) + key_length)
 		return PMOF_KV_SC_INVALID;
 	status = get_object(r, le32_to_cpu(w->value_length), key_length, w->key);
 	if (status)
@@ -192,7 +193,7 @@ static void cancel_prepare(struct store *st, struct store_req *r)
 
 static u32 finish_prepare(struct store *st, struct store_req *r)
 {
-	struct pmof_kv_prepare_reply *w = store_call(r)->reply;
+	struct pmof_kv_prepare_reply *w = r->reply;
 
 	if (r->status) {
 		cancel_prepare(st, r);
@@ -216,13 +217,12 @@ static u32 finish_prepare(struct store *st, struct store_req *r)
 /* The lease is this request's from here on. */
 static u32 parse_commit(struct store *st, struct store_req *r)
 {
-	const struct pmof_call *call = store_call(r);
-	const struct pmof_kv_commit *w = call->data;
+	const struct pmof_kv_commit *w = r->data;
 	struct store_lease *l;
 	u32 status;
 
 	r->expected = le64_to_cpu(w->expected);
-	if (w->reserved || call->length != sizeof(*w) || !version_ok(r->expected))
+	if (w->reserved || r->length != sizeof(*w) || !version_ok(r->expected))
 		return PMOF_KV_SC_INVALID;
 	status = look_up_number(st, r);
 	if (status || r->known)
@@ -359,15 +359,14 @@ static u32 finish_return(struct store *st, struct store_req *r)
 
 static u32 parse_put(struct store *st, struct store_req *r)
 {
-	const struct pmof_call *call = store_call(r);
-	const struct pmof_kv_put *w = call->data;
+	const struct pmof_kv_put *w = r->data;
 	u32 key_length = le16_to_cpu(w->key_length);
 	u32 value_length = le32_to_cpu(w->value_length);
 	u32 status;
 
 	r->expected = le64_to_cpu(w->expected);
 	if (w->reserved || !version_ok(r->expected) ||
-	    call->length != sizeof(*w) + (u64)key_length + value_length)
+	    r->length != sizeof(*w) + (u64)key_length + value_length)
 		return PMOF_KV_SC_INVALID;
 	status = get_object(r, value_length, key_length, w->data);
 	r->value = w->data + key_length;
@@ -441,14 +440,13 @@ static u32 finish_put(struct store *st, struct store_req *r)
 
 static u32 parse_delete(struct store *st, struct store_req *r)
 {
-	const struct pmof_call *call = store_call(r);
-	const struct pmof_kv_delete *w = call->data;
+	const struct pmof_kv_delete *w = r->data;
 	u32 key_length = le16_to_cpu(w->key_length);
 	u32 status;
 
 	r->expected = le64_to_cpu(w->expected);
 	if (w->reserved || w->reserved16 || !version_ok(r->expected) ||
-	    r->expected == EXPECT_NONE || call->length != sizeof(*w) + key_length)
+	    r->expected == EXPECT_NONE || r->length != sizeof(*w) + key_length)
 		return PMOF_KV_SC_INVALID;
 	status = get_object(r, 0, key_length, w->key);
 	if (!status)

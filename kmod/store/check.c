@@ -30,11 +30,10 @@ static u64 unaccounted(const struct store *st)
 
 static u32 parse_check(struct store *st, struct store_req *r)
 {
-	const struct pmof_call *call = store_call(r);
-	const struct pmof_kv_check *w = call->data;
+	const struct pmof_kv_check *w = r->data;
 	u32 part = le32_to_cpu(w->part);
 
-	if (call->length != sizeof(*w) || part > PMOF_KV_CHECK_INDEX)
+	if (r->length != sizeof(*w) || part > PMOF_KV_CHECK_INDEX)
 		return PMOF_KV_SC_INVALID;
 	/* Recovery has left what the log says to the one behind the next start. */
 	if (st->unsettled)
@@ -81,19 +80,19 @@ static bool same_key(struct check *c, u64 slot, const struct pmof_kv_object *o, 
 static bool is_indexed(struct check *c, u64 slot, const struct pmof_kv_object *o)
 {
 	u64 hash = pmof_store_hash(c->st, key_at(c, slot), o->key_length);
+	bool found = false, other = false;
 	struct pmof_kv_entry *e;
-	bool found = false;
 
 	for (e = pmof_kv_index_first(&c->st->index, hash); e;
-	     e = pmof_kv_index_next(&c->st->index, e))
-		found |= e->slot == slot;
-	if (!found)
-		return false;
-	for (e = pmof_kv_index_first(&c->st->index, hash); e;
-	     e = pmof_kv_index_next(&c->st->index, e))
-		if (e->slot != slot && same_key(c, slot, o, e->slot))
-			fault(c, PMOF_KV_FAULT_KEY, slot);
-	return true;
+	     e = pmof_kv_index_next(&c->st->index, e)) {
+		if (e->slot == slot)
+			found = true;
+		else
+			other |= same_key(c, slot, o, e->slot);
+	}
+	if (found && other)
+		fault(c, PMOF_KV_FAULT_KEY, slot);
+	return found;
 }
 
 /* The log tells that it is no object any more, or a checkpoint has just begun to say so. */
@@ -116,8 +115,7 @@ static void check_object(struct check *c, u64 slot, u64 room, const struct pmof_
 	struct pmof_kv_object again;
 	__le64 trailer;
 
-	if (pmof_service_bad(c->st->ns, at, sizeof(trailer)) ||
-	    !pmof_store_probe(c->st, at, sizeof(trailer))) {
+	if (!pmof_store_readable(c->st, at, sizeof(trailer))) {
 		c->unreadable++;
 		return;
 	}
@@ -138,11 +136,8 @@ static void check_object(struct check *c, u64 slot, u64 room, const struct pmof_
 
 static bool header_readable(struct check *c, u64 slot, u64 room)
 {
-	u64 most = min_t(u64, room, sizeof(struct pmof_kv_object_header) + PMOF_KV_KEY_MAX);
-
-	c->budget -= 1 + most / SMP_CACHE_BYTES;
-	return !pmof_service_bad(c->st->ns, slot, most) &&
-	       pmof_store_probe_header(c->st, slot, most);
+	c->budget -= 1 + pmof_kv_header_room(room) / SMP_CACHE_BYTES;
+	return pmof_store_header_readable(c->st, slot, room);
 }
 
 static void check_slot(struct check *c, u64 slot, u64 room)
@@ -192,7 +187,8 @@ static void check_entry(struct check *c, const struct pmof_kv_entry *e)
 	c->seen++;
 	if (room && !header_readable(c, e->slot, room))
 		c->unreadable++;
-	else if (pmof_store_read_object(c->st, e->slot, &o) ||
+	else if (!room ||
+		 !pmof_kv_get_header(c->st->m.base + e->slot, &c->st->m.sb, room, &o) ||
 		 pmof_store_hash(c->st, key_at(c, e->slot), o.key_length) != e->hash)
 		fault(c, PMOF_KV_FAULT_ENTRY, e->slot);
 	c->skip = e->hash == c->at ? c->skip + 1 : 1;
@@ -221,7 +217,7 @@ static enum store_step start_check(struct store *st, struct store_req *r, u64 sl
 {
 	struct check c = {
 		.st	= st,
-		.w	= store_call(r)->reply,
+		.w	= r->reply,
 		.at	= r->hash,
 		.skip	= r->skip,
 		.budget	= st->check_left,
@@ -247,7 +243,7 @@ static enum store_step start_check(struct store *st, struct store_req *r, u64 sl
 
 static u32 finish_check(struct store *st, struct store_req *r)
 {
-	struct pmof_kv_check_reply *w = store_call(r)->reply;
+	struct pmof_kv_check_reply *w = r->reply;
 
 	pmof_store_reply_status(r);
 	return r->status ? sizeof(w->reply) : struct_size(w, fault, le32_to_cpu(w->count));

@@ -51,8 +51,7 @@ static void clear_header(struct store *st, const struct pmof_kv_ref *ref)
 	const struct pmof_kv_object_header *h = st->m.base + ref->offset;
 
 	/* The record is all that says that it is no object any more, when it can be read again. */
-	if (pmof_service_bad(st->ns, ref->offset, sizeof(*h)) ||
-	    !pmof_store_probe(st, ref->offset, sizeof(*h))) {
+	if (!pmof_store_readable(st, ref->offset, sizeof(*h))) {
 		pmof_store_damaged(st, "a bad sector lies in an object that has been superseded");
 		return;
 	}

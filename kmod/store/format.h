@@ -137,6 +137,12 @@ static inline u64 pmof_kv_object_length(const struct pmof_kv_object *o)
 	return (end + 7) / 8 * 8 + PMOF_TRAILER_SIZE;
 }
 
+/* Of a slot of @room bytes: what a header and its key may take. */
+static inline u64 pmof_kv_header_room(u64 room)
+{
+	return min_t(u64, room, sizeof(struct pmof_kv_object_header) + PMOF_KV_KEY_MAX);
+}
+
 bool pmof_kv_object_ok(const struct pmof_kv_object *o);
 void pmof_kv_put_header(struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
 			const struct pmof_kv_object *o, const void *key);

@@ -9,7 +9,7 @@ static u64 home(const struct pmof_kv_table *t, u64 hash)
 
 static u64 places(const struct pmof_kv_table *t)
 {
-	return pmof_kv_table_places(t->bits);
+	return pmof_kv_table_places(t);
 }
 
 /* The place of the first entry whose hash is not below; or an empty one, or the end. */
@@ -63,18 +63,34 @@ static const struct pmof_kv_table *table_of(const struct pmof_kv_index *ix, u64 
 	return is_moved(ix, hash) ? &ix->next : &ix->now;
 }
 
-void pmof_kv_index_init(struct pmof_kv_index *ix, struct pmof_kv_entry *entry, u32 bits)
+void pmof_kv_index_init(struct pmof_kv_index *ix, const struct pmof_kv_table *t)
 {
 	memset(ix, 0, sizeof(*ix));
-	ix->now.entry = entry;
-	ix->now.bits = bits;
+	ix->now = *t;
+}
+
+/*
+ * Above 3/4; or half of what takes the spill is in use.  Always some more of that: the keys that
+ * the old table lets in meanwhile have to find their places, too.
+ */
+bool pmof_kv_index_full(const struct pmof_kv_index *ix, struct pmof_kv_table *larger)
+{
+	const struct pmof_kv_table *t = &ix->now;
+	bool many = ix->count > 3ULL << t->bits >> 2;
+	bool crowded = !spare_left(t, t->spill / 2);
+
+	if (pmof_kv_index_growing(ix) || (!many && !crowded))
+		return false;
+	larger->entry = NULL;
+	larger->bits = t->bits + many;
+	larger->spill = t->spill + (crowded ? t->spill : PMOF_KV_INDEX_SPARE);
+	return true;
 }
 
 /* Begins to grow. */
-void pmof_kv_index_grow(struct pmof_kv_index *ix, struct pmof_kv_entry *entry)
+void pmof_kv_index_grow(struct pmof_kv_index *ix, const struct pmof_kv_table *larger)
 {
-	ix->next.entry = entry;
-	ix->next.bits = ix->now.bits + 1;
+	ix->next = *larger;
 	ix->mark = 0;
 	ix->all = false;
 	ix->place = 0;

@@ -8,10 +8,12 @@
  * between.  Some places more than there are homes take what the last ones spill.
  *
  * Whoever knows the hash's key can choose keys that all have their homes at the end, and fill what
- * takes the spill.  So nobody is let in who might not find a place: pmof_kv_index_takes().
+ * takes the spill.  So that grows, too; and nobody is let in who might not find a place until it
+ * has: pmof_kv_index_takes().
  *
- * A table grows into one twice the size, a few places at a time, from the low hashes
- * up: what is below the mark is in the new table, all else in the old one.
+ * A table grows into one with twice the homes, or twice the spill, a few places at a time, from
+ * the low hashes up: what is below the mark is in the new table, all else in the old one.  Twice
+ * the homes never take more of the spill.
  */
 #ifndef PMOF_STORE_INDEX_H
 #define PMOF_STORE_INDEX_H
@@ -20,7 +22,7 @@
 
 #define PMOF_KV_INDEX_MIN_BITS	6U
 #define PMOF_KV_INDEX_MAX_BITS	40U
-#define PMOF_KV_INDEX_SPILL	1024U
+#define PMOF_KV_INDEX_SPILL	1024U	/* places at first */
 #define PMOF_KV_INDEX_SPARE	128U	/* of these: only for what has been let in */
 
 struct pmof_kv_entry {
@@ -29,8 +31,9 @@ struct pmof_kv_entry {
 };
 
 struct pmof_kv_table {
-	struct pmof_kv_entry *entry;
+	struct pmof_kv_entry *entry;	/* zeroed, pmof_kv_table_places() of them */
 	u32 bits;		/* log2 of the number of homes */
+	u64 spill;		/* places behind the last home */
 };
 
 struct pmof_kv_index {
@@ -42,10 +45,9 @@ struct pmof_kv_index {
 	u64 count;
 };
 
-/* Entries of a table's array. */
-static inline u64 pmof_kv_table_places(u32 bits)
+static inline u64 pmof_kv_table_places(const struct pmof_kv_table *t)
 {
-	return (1ULL << bits) + PMOF_KV_INDEX_SPILL;
+	return (1ULL << t->bits) + t->spill;
 }
 
 static inline bool pmof_kv_index_growing(const struct pmof_kv_index *ix)
@@ -53,15 +55,10 @@ static inline bool pmof_kv_index_growing(const struct pmof_kv_index *ix)
 	return ix->next.entry;
 }
 
-/* Time to begin: above 3/4. */
-static inline bool pmof_kv_index_full(const struct pmof_kv_index *ix)
-{
-	return !pmof_kv_index_growing(ix) && ix->count > 3ULL << ix->now.bits >> 2;
-}
-
-/* Arrays are zeroed, of pmof_kv_table_places(bits) entries. */
-void pmof_kv_index_init(struct pmof_kv_index *ix, struct pmof_kv_entry *entry, u32 bits);
-void pmof_kv_index_grow(struct pmof_kv_index *ix, struct pmof_kv_entry *entry);
+void pmof_kv_index_init(struct pmof_kv_index *ix, const struct pmof_kv_table *t);
+/* Is it time to grow?  Then @larger is into what, but for its entries. */
+bool pmof_kv_index_full(const struct pmof_kv_index *ix, struct pmof_kv_table *larger);
+void pmof_kv_index_grow(struct pmof_kv_index *ix, const struct pmof_kv_table *larger);
 struct pmof_kv_entry *pmof_kv_index_move(struct pmof_kv_index *ix, u64 places);
 
 /* All with just this hash stand next to each other: from the first on, until another. */

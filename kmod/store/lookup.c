@@ -39,8 +39,14 @@ bool pmof_store_probe(const struct store *st, u64 offset, u64 length)
 	return true;
 }
 
-/* The same of the slot's header and its key. */
-bool pmof_store_probe_header(const struct store *st, u64 slot, u64 room)
+/* The same, and no list names any of it. */
+bool pmof_store_readable(const struct store *st, u64 offset, u64 length)
+{
+	return !pmof_service_bad(st->ns, offset, length) && pmof_store_probe(st, offset, length);
+}
+
+/* Of the header and its key only as much as there is. */
+static bool probe_header(const struct store *st, u64 slot, u64 room)
 {
 	const struct pmof_kv_object_header *h = st->m.base + slot;
 	u64 key_length;
@@ -53,14 +59,20 @@ bool pmof_store_probe_header(const struct store *st, u64 slot, u64 room)
 	return pmof_store_probe(st, slot + sizeof(*h), key_length);
 }
 
+/* Of a slot of @room bytes: its header and key. */
+bool pmof_store_header_readable(const struct store *st, u64 slot, u64 room)
+{
+	u64 most = pmof_kv_header_room(room);
+
+	return !pmof_service_bad(st->ns, slot, most) && probe_header(st, slot, most);
+}
+
 /* The header of a slot that should hold an object.  0 or -EIO. */
 int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_object *o)
 {
 	u64 room = pmof_kv_alloc_room(&st->alloc, slot);
-	u64 most = min_t(u64, room, sizeof(struct pmof_kv_object_header) + PMOF_KV_KEY_MAX);
 
-	if (!room || pmof_service_bad(st->ns, slot, most) ||
-	    !pmof_store_probe_header(st, slot, most) ||
+	if (!room || !pmof_store_header_readable(st, slot, room) ||
 	    !pmof_kv_get_header(st->m.base + slot, &st->m.sb, room, o))
 		return -EIO;
 	return 0;
@@ -96,9 +108,9 @@ int pmof_store_find(const struct store *st, u64 hash, const u8 *key, u32 length,
 /* --- growth ----------------------------------------------------------------------- */
 
 /* May be more than the kvmalloc family gives: 2 GiB. */
-static struct pmof_kv_entry *alloc_table(u32 bits)
+static struct pmof_kv_entry *alloc_entries(const struct pmof_kv_table *t)
 {
-	return __vmalloc(array_size(pmof_kv_table_places(bits), sizeof(struct pmof_kv_entry)),
+	return __vmalloc(array_size(pmof_kv_table_places(t), sizeof(*t->entry)),
 			 GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 }
 
@@ -106,53 +118,58 @@ static struct pmof_kv_entry *alloc_table(u32 bits)
 void pmof_store_grow_work(struct work_struct *work)
 {
 	struct store *st = container_of(work, struct store, grow_work);
-	struct pmof_kv_entry *table = alloc_table(st->grow_bits);
+	struct pmof_kv_entry *entry = alloc_entries(&st->larger);
 
-	if (!table) {
-		pr_warn_ratelimited("namespace %s: no memory for an index of 2^%u keys\n", st->name,
-				    st->grow_bits);
+	if (!entry) {
+		pr_warn_ratelimited("namespace %s: no memory for an index of %llu places\n",
+				    st->name, pmof_kv_table_places(&st->larger));
 		WRITE_ONCE(st->grow_after, jiffies + GROW_AGAIN);
 	}
 	/* Pairs with the worker's acquire. */
-	smp_store_release(&st->grown, table);
+	smp_store_release(&st->larger.entry, entry);
 }
 
-static void ask_for_table(struct store *st)
+static void ask_for_entries(struct store *st, const struct pmof_kv_table *larger)
 {
-	if (st->index.now.bits < SMALL_BITS || st->index.now.bits >= PMOF_KV_INDEX_MAX_BITS ||
-	    work_busy(&st->grow_work))
+	if (larger->bits > PMOF_KV_INDEX_MAX_BITS || work_busy(&st->grow_work))
 		return;
-	/* It has come since the caller looked.  Or there was no memory, a moment ago. */
-	if (smp_load_acquire(&st->grown) || time_before(jiffies, READ_ONCE(st->grow_after)))
+	/* They have come since the caller looked.  Or there was no memory, a moment ago. */
+	if (smp_load_acquire(&st->larger.entry) || time_before(jiffies, READ_ONCE(st->grow_after)))
 		return;
-	st->grow_bits = st->index.now.bits + 1;
+	st->larger = *larger;
 	queue_work(system_unbound_wq, &st->grow_work);
+}
+
+/* The table that was asked for, if it has come: for a table of this size it is large enough. */
+static void take_asked(struct store *st, struct pmof_kv_table *larger)
+{
+	/* Pairs with grow_work's release: the array is zeroed. */
+	if (smp_load_acquire(&st->larger.entry)) {
+		*larger = st->larger;
+		st->larger.entry = NULL;
+	} else {
+		ask_for_entries(st, larger);
+	}
 }
 
 /* Once in each round. */
 void pmof_store_index_step(struct store *st)
 {
-	struct pmof_kv_entry *table;
+	struct pmof_kv_table larger;
 
 	if (pmof_kv_index_growing(&st->index)) {
 		kvfree(pmof_kv_index_move(&st->index, MOVE_PLACES));
 		return;
 	}
-	if (!pmof_kv_index_full(&st->index))
+	if (!pmof_kv_index_full(&st->index, &larger))
 		return;
 	/* What is small is there at once. */
 	if (st->index.now.bits < SMALL_BITS)
-		table = alloc_table(st->index.now.bits + 1);
+		larger.entry = alloc_entries(&larger);
 	else
-		/* Pairs with grow_work's release: the array is zeroed. */
-		table = smp_load_acquire(&st->grown);
-	if (!table) {
-		ask_for_table(st);
-		return;
-	}
-	if (st->index.now.bits >= SMALL_BITS)
-		st->grown = NULL;
-	pmof_kv_index_grow(&st->index, table);
+		take_asked(st, &larger);
+	if (larger.entry)
+		pmof_kv_index_grow(&st->index, &larger);
 }
 
 static bool has_room(const struct pmof_kv_index *ix)
@@ -162,21 +179,18 @@ static bool has_room(const struct pmof_kv_index *ix)
 	return ix->count + STORE_ROUND < (7ULL << bits) / 8;
 }
 
-/*
- * Recovery: nobody waits yet.  0 or -ENOMEM.  What finds no place in the new table stays in the
- * old one, with all behind it.
- */
-int pmof_store_index_grow_now(struct store *st)
+static int grow_now(struct store *st)
 {
-	struct pmof_kv_entry *table, *old;
+	struct pmof_kv_table larger;
+	struct pmof_kv_entry *old;
 	u64 place;
 
-	if (!pmof_kv_index_full(&st->index))
+	if (!pmof_kv_index_full(&st->index, &larger))
 		return 0;
-	table = alloc_table(st->index.now.bits + 1);
-	if (!table)
+	larger.entry = alloc_entries(&larger);
+	if (!larger.entry)
 		return has_room(&st->index) ? 0 : -ENOMEM;
-	pmof_kv_index_grow(&st->index, table);
+	pmof_kv_index_grow(&st->index, &larger);
 	do {
 		place = st->index.place;
 		old = pmof_kv_index_move(&st->index, MOVE_PLACES);
@@ -184,6 +198,12 @@ int pmof_store_index_grow_now(struct store *st)
 	} while (!old && st->index.place != place);
 	kvfree(old);
 	return 0;
+}
+
+/* Recovery: nobody waits yet, and what is there is never refused.  0 or -ENOMEM. */
+int pmof_store_index_fill(struct store *st, u64 hash, u64 slot)
+{
+	return grow_now(st) || pmof_kv_index_insert(&st->index, hash, slot) ? -ENOMEM : 0;
 }
 
 /*
@@ -224,9 +244,9 @@ int pmof_store_index_move(struct store *st, u64 hash, u64 old, u64 slot)
 
 u64 pmof_store_index_bytes(const struct store *st)
 {
-	u64 places = pmof_kv_table_places(st->index.now.bits);
+	u64 places = pmof_kv_table_places(&st->index.now);
 
 	if (pmof_kv_index_growing(&st->index))
-		places += pmof_kv_table_places(st->index.next.bits);
+		places += pmof_kv_table_places(&st->index.next);
 	return places * sizeof(struct pmof_kv_entry);
 }

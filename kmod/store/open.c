@@ -23,7 +23,6 @@ struct recovery {
 	struct store_slots unfinished;	/* live, without VF */
 	struct store_slots leftover;
 	u64 twice;			/* objects of a key that has another one */
-	u64 homeless;			/* objects that the index did not take */
 };
 
 static void *zalloc(size_t size)
@@ -144,12 +143,7 @@ static int live(void *context, u64 slot, const struct pmof_kv_object *o)
 	    pmof_trailer_committed(o->generation) &&
 	    pmof_store_slots_add(&rec->unfinished, slot, 0))
 		return -ENOMEM;
-	if (pmof_store_index_grow_now(st))
-		return -ENOMEM;
-	/* Keys were chosen so: all the others are there, and nothing is changed. */
-	if (pmof_kv_index_insert(&st->index, hash, slot))
-		rec->homeless++;
-	return 0;
+	return pmof_store_index_fill(st, hash, slot);
 }
 
 static int leftover(void *context, u64 slot)
@@ -165,10 +159,8 @@ static bool readable(void *context, u64 offset, u64 length)
 	const struct recovery *rec = context;
 
 	cond_resched();
-	if (pmof_service_bad(rec->st->ns, offset, length))
-		return false;
-	return length == PMOF_TRAILER_SIZE ? pmof_store_probe(rec->st, offset, length) :
-					     pmof_store_probe_header(rec->st, offset, length);
+	return length == PMOF_TRAILER_SIZE ? pmof_store_readable(rec->st, offset, length) :
+					     pmof_store_header_readable(rec->st, offset, length);
 }
 
 /* Never free: whatever it holds may come back when the sector has been mended. */
@@ -252,10 +244,6 @@ static int settle(struct recovery *rec)
 		pmof_store_damaged(st, "some keys are there twice");
 	if (st->lost_slots)
 		pmof_store_damaged(st, "bad sectors lie in some objects");
-	if (rec->homeless) {
-		pmof_store_damaged(st, "the hashes of too many keys are alike for the index");
-		st->lost_slots = true;
-	}
 	if (st->read_only) {
 		st->unsettled = true;
 		return 0;
@@ -301,18 +289,18 @@ static int alloc_parts(struct store *st)
 {
 	const struct pmof_kv_super *sb = &st->m.sb;
 	u32 records = pmof_kv_count_records(st->m.base, sb);
+	struct pmof_kv_table table = { .bits = STORE_INDEX_BITS, .spill = PMOF_KV_INDEX_SPILL };
 	struct pmof_kv_chunk *chunk;
-	struct pmof_kv_entry *table;
 	__le64 key[2];
 
 	chunk = kvcalloc(sb->nr_chunks, sizeof(*chunk), GFP_KERNEL);
 	if (!chunk)
 		return -ENOMEM;
 	pmof_kv_alloc_init(&st->alloc, sb, chunk, zalloc);
-	table = kvcalloc(pmof_kv_table_places(STORE_INDEX_BITS), sizeof(*table), GFP_KERNEL);
-	if (!table)
+	table.entry = kvcalloc(pmof_kv_table_places(&table), sizeof(*table.entry), GFP_KERNEL);
+	if (!table.entry)
 		return -ENOMEM;
-	pmof_kv_index_init(&st->index, table, STORE_INDEX_BITS);
+	pmof_kv_index_init(&st->index, &table);
 	st->superseded = kvmalloc_array(sb->nr_records, sizeof(*st->superseded), GFP_KERNEL);
 	if (!st->superseded)
 		return -ENOMEM;
@@ -338,6 +326,7 @@ static void init_store(struct store *st, struct pmof_ns *ns)
 	xa_init_flags(&st->leases, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&st->holding);
 	INIT_LIST_HEAD(&st->pending);
+	INIT_LIST_HEAD(&st->batches);
 	INIT_LIST_HEAD(&st->starved);
 	init_llist_head(&st->calls);
 	init_llist_head(&st->events);
@@ -400,7 +389,7 @@ void pmof_store_free(struct store *st)
 	kvfree(st->alloc.chunk);
 	kvfree(st->index.now.entry);
 	kvfree(st->index.next.entry);
-	kvfree(st->grown);
+	kvfree(st->larger.entry);
 	kvfree(st->superseded);
 	kvfree(st->past);
 	kvfree(st);

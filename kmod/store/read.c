@@ -10,12 +10,11 @@
 
 static u32 parse_get(struct store *st, struct store_req *r)
 {
-	const struct pmof_call *call = store_call(r);
-	const struct pmof_kv_get *w = call->data;
+	const struct pmof_kv_get *w = r->data;
 	u32 key_length = le16_to_cpu(w->key_length);
 
 	if (w->reserved || !key_length || key_length > PMOF_KV_KEY_MAX ||
-	    call->length != sizeof(*w) + key_length)
+	    r->length != sizeof(*w) + key_length)
 		return PMOF_KV_SC_INVALID;
 	r->max_inline = min_t(u32, le32_to_cpu(w->max_inline),
 			      PMOF_MAX_CALL_REPLY - sizeof(struct pmof_kv_get_reply));
@@ -48,7 +47,7 @@ static u32 found_status(int rc)
 
 static u32 finish_get(struct store *st, struct store_req *r)
 {
-	struct pmof_kv_get_reply *w = store_call(r)->reply;
+	struct pmof_kv_get_reply *w = r->reply;
 	struct store_found f;
 	u32 length = sizeof(*w);
 
@@ -80,10 +79,9 @@ static u32 finish_get(struct store *st, struct store_req *r)
 
 static u32 parse_scan(struct store *st, struct store_req *r)
 {
-	const struct pmof_call *call = store_call(r);
-	const struct pmof_kv_scan *w = call->data;
+	const struct pmof_kv_scan *w = r->data;
 
-	if (call->length != sizeof(*w))
+	if (r->length != sizeof(*w))
 		return PMOF_KV_SC_INVALID;
 	r->hash = le64_to_cpu(w->hash);
 	r->skip = le32_to_cpu(w->skip);
@@ -140,7 +138,7 @@ static bool scan_some(struct store *st, struct scan *s, u32 max)
 static u32 finish_scan(struct store *st, struct store_req *r)
 {
 	struct scan s = {
-		.w	= store_call(r)->reply,
+		.w	= r->reply,
 		.length	= sizeof(*s.w),
 		.hash	= r->hash,
 		.skip	= r->skip,
@@ -170,7 +168,7 @@ static u32 finish_scan(struct store *st, struct store_req *r)
 
 static u32 parse_outcome(struct store *st, struct store_req *r)
 {
-	if (store_call(r)->length != sizeof(struct pmof_kv_request) || !r->number)
+	if (r->length != sizeof(struct pmof_kv_request) || !r->number)
 		return PMOF_KV_SC_INVALID;
 	return PMOF_KV_SC_OK;
 }
@@ -193,7 +191,7 @@ static enum pmof_kv_outcome find_outcome(const struct store *st, struct store_re
 
 static u32 finish_outcome(struct store *st, struct store_req *r)
 {
-	struct pmof_kv_outcome_reply *w = store_call(r)->reply;
+	struct pmof_kv_outcome_reply *w = r->reply;
 
 	if (r->status)
 		return pmof_store_reply_status(r);
@@ -207,7 +205,7 @@ static u32 finish_outcome(struct store *st, struct store_req *r)
 
 static u32 parse_stat(struct store *st, struct store_req *r)
 {
-	return store_call(r)->length == sizeof(struct pmof_kv_request) ?
+	return r->length == sizeof(struct pmof_kv_request) ?
 		PMOF_KV_SC_OK : PMOF_KV_SC_INVALID;
 }
 
@@ -246,7 +244,7 @@ static u64 stat_value(const struct store *st, enum pmof_kv_stat stat)
 
 static u32 finish_stat(struct store *st, struct store_req *r)
 {
-	struct pmof_kv_stat_reply *w = store_call(r)->reply;
+	struct pmof_kv_stat_reply *w = r->reply;
 	int i;
 
 	if (r->status)

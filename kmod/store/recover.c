@@ -86,8 +86,7 @@ static bool readable(const struct scan *s, u64 offset, u64 length)
 /* Of a slot: where a header with its key may be; and then where its trailer is. */
 static bool header_readable(const struct scan *s, u64 slot, u64 room)
 {
-	return readable(s, slot, min_t(u64, room, sizeof(struct pmof_kv_object_header) +
-						  PMOF_KV_KEY_MAX));
+	return readable(s, slot, pmof_kv_header_room(room));
 }
 
 static bool trailer_readable(const struct scan *s, u64 slot, const struct pmof_kv_object *o)

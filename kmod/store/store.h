@@ -26,6 +26,7 @@
 #include "steps.h"
 
 #define STORE_ROUND		64	/* requests served in one round */
+#define STORE_PARTS		1024	/* of batches, in hand, with those that wait for space */
 #define STORE_CHECK_STEPS	8192	/* of CHECK in one round: a slot, a line of it, a word */
 #define STORE_ROUND_BYTES	SZ_64K	/* of values written back, or copied, in one round */
 #define STORE_INDEX_BITS	10	/* at first: room for a round and more */
@@ -96,6 +97,7 @@ struct store_lease {
 
 struct store;
 struct store_req;
+struct store_batch;
 
 enum store_step {
 	STORE_DONE,			/* with phase 1, or refused */
@@ -120,9 +122,14 @@ struct store_op {
 	void (*cancel)(struct store *st, struct store_req *r);
 };
 
-/* In a call's private room. */
+/* In a call's private room, or part of a batch. */
 struct store_req {
 	struct list_head entry;
+	struct pmof_call *call;
+	struct store_batch *batch;	/* NULL: the call is its own */
+	const void *data;		/* struct pmof_kv_request, of so many bytes */
+	u32 length;
+	void *reply;			/* struct pmof_kv_reply */
 	const struct store_op *op;
 	struct store_context *context;
 	struct store_lease *lease;
@@ -163,13 +170,12 @@ struct store {
 	siphash_key_t hash_key;
 	bool read_only;			/* damaged, or failed: it takes no changes */
 	bool unsettled;			/* damaged when it was opened: its log still counts */
-	bool lost_slots;		/* they cannot be read, or found: any key may be there */
+	bool lost_slots;		/* they cannot be read: any key may be there */
 
 	struct pmof_kv_index index;
 	struct pmof_kv_alloc alloc;
 	struct work_struct grow_work;
-	struct pmof_kv_entry *grown;	/* an array for the index: grow_work's to the worker */
-	u32 grow_bits;
+	struct pmof_kv_table larger;	/* for the index; grow_work gives the entries */
 	unsigned long grow_after;	/* jiffies: there was no memory for it */
 	u64 last_generation;
 	u64 leased_slots;
@@ -204,6 +210,9 @@ struct store {
 	struct llist_head calls;
 	struct llist_head events;
 	struct list_head pending;
+	struct list_head batches;	/* messages of many, whose parts are not in hand yet */
+	u32 nr_parts;			/* that are */
+	u32 nr_parts_starved;		/* of these */
 	struct list_head starved;	/* requests that wait for space */
 	unsigned long next_try;		/* jiffies; of them */
 	bool freed;			/* space has come since their last try */
@@ -222,16 +231,6 @@ struct store {
 	u64 recovered;
 	u64 stat[PMOF_KV_STAT_MAX];	/* from PMOF_KV_STAT_ROUNDS on */
 };
-
-static inline struct store_req *store_req(const struct pmof_call *call)
-{
-	return (struct store_req *)call->private;
-}
-
-static inline struct pmof_call *store_call(const struct store_req *r)
-{
-	return container_of((void *)r, struct pmof_call, private);
-}
 
 static inline void store_count(struct store *st, enum pmof_kv_stat stat, u64 n)
 {
@@ -254,6 +253,16 @@ int pmof_store_fence_now(struct store *st);
 void pmof_store_take_key(struct store *st, u64 hash);
 bool pmof_store_key_is_taken(const struct store *st, u64 hash);
 void pmof_store_damaged(struct store *st, const char *what);
+void pmof_store_charge(struct store *st, u8 time);
+
+/* request.c */
+u8 pmof_store_time_of(const struct store_req *r);
+void pmof_store_take_call(struct store *st, struct pmof_call *call);
+bool pmof_store_may_take_batch(const struct store *st);
+void pmof_store_take_batches(struct store *st);
+void pmof_store_drop(struct store *st, struct store_req *r);
+void pmof_store_fail(struct store *st, struct store_req *r);
+void pmof_store_answer(struct store *st, struct store_req *r);
 
 /* change.c, read.c, check.c */
 extern const struct store_op pmof_store_changes[];
@@ -262,6 +271,7 @@ extern const struct store_op pmof_store_reads[];
 extern const unsigned int pmof_store_nr_reads;
 extern const struct store_op pmof_store_check;
 u32 pmof_store_reply_status(const struct store_req *r);
+void pmof_store_mark(const struct store_req *r);
 
 /* context.c */
 struct store_context *pmof_store_get_context(struct store *st, const struct pmof_call *call,
@@ -317,7 +327,8 @@ struct store_found {
 
 u64 pmof_store_hash(const struct store *st, const u8 *key, u32 length);
 bool pmof_store_probe(const struct store *st, u64 offset, u64 length);
-bool pmof_store_probe_header(const struct store *st, u64 slot, u64 room);
+bool pmof_store_readable(const struct store *st, u64 offset, u64 length);
+bool pmof_store_header_readable(const struct store *st, u64 slot, u64 room);
 int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_object *o);
 int pmof_store_find(const struct store *st, u64 hash, const u8 *key, u32 length,
 		    struct store_found *f);
@@ -325,7 +336,7 @@ bool pmof_store_index_room(const struct store *st);
 int pmof_store_index_add(struct store *st, u64 hash, u64 slot);
 int pmof_store_index_move(struct store *st, u64 hash, u64 old, u64 slot);
 void pmof_store_index_step(struct store *st);
-int pmof_store_index_grow_now(struct store *st);
+int pmof_store_index_fill(struct store *st, u64 hash, u64 slot);
 u64 pmof_store_index_bytes(const struct store *st);
 void pmof_store_grow_work(struct work_struct *work);
 

@@ -84,18 +84,13 @@ void pmof_store_damaged(struct store *st, const char *what)
 /* --- time ------------------------------------------------------------------------- */
 
 /* What has been done since the last look at the clock was of that kind, or nobody's: 0. */
-static void charge(struct store *st, u8 time)
+void pmof_store_charge(struct store *st, u8 time)
 {
 	u64 now = ktime_get_ns();
 
 	if (time)
 		store_count(st, time, now - st->clock);
 	st->clock = now;
-}
-
-static u8 time_of(const struct store_req *r)
-{
-	return r->op ? r->op->time : 0;
 }
 
 /* --- [K7] ------------------------------------------------------------------------- */
@@ -128,69 +123,13 @@ void pmof_store_call(void *service, struct pmof_call *call)
 		wake_up_process(st->task);
 }
 
-static const struct store_op *find_op(u8 opcode)
-{
-	unsigned int i;
-
-	for (i = 0; i < pmof_store_nr_changes; i++)
-		if (pmof_store_changes[i].opcode == opcode)
-			return &pmof_store_changes[i];
-	for (i = 0; i < pmof_store_nr_reads; i++)
-		if (pmof_store_reads[i].opcode == opcode)
-			return &pmof_store_reads[i];
-	if (pmof_store_check.opcode == opcode)
-		return &pmof_store_check;
-	return NULL;
-}
-
-/* The door: all that a client's program has written is looked at here. */
-static u32 parse(struct store *st, struct store_req *r, const struct pmof_call *call)
-{
-	const struct pmof_kv_request *w = call->data;
-	u32 status;
-
-	r->op = find_op(call->opcode);
-	if (!r->op || call->length < r->op->min_length)
-		return PMOF_KV_SC_INVALID;
-	r->context = pmof_store_get_context(st, call, &status);
-	if (!r->context)
-		return status;
-	if (r->op->min_length) {
-		pmof_store_report_epoch(st, r->context, le64_to_cpu(w->epoch));
-		r->number = le64_to_cpu(w->number);
-	}
-	return r->op->parse(st, r);
-}
-
 static void take_queued(struct store *st)
 {
 	struct llist_node *first = llist_reverse_order(llist_del_all(&st->calls));
 	struct pmof_call *call, *next;
-	struct store_req *r;
 
-	llist_for_each_entry_safe(call, next, first, node) {
-		r = store_req(call);
-		memset(r, 0, sizeof(*r));
-		r->status = parse(st, r, call);
-		list_add_tail(&r->entry, &st->pending);
-		charge(st, time_of(r));
-	}
-}
-
-/* Nobody waits for it any more, and it has not begun. */
-static void drop(struct store *st, struct store_req *r)
-{
-	struct pmof_call *call = store_call(r);
-
-	list_del(&r->entry);
-	if (r->op && r->op->cancel)
-		r->op->cancel(st, r);
-	if (r->context) {
-		if (r->op->start && !r->known)
-			pmof_store_remember(r->context, r->number, PMOF_KV_SC_NO_LEASE, 0);
-		pmof_store_put_context(st, r->context);
-	}
-	pmof_call_drop(call);
+	llist_for_each_entry_safe(call, next, first, node)
+		pmof_store_take_call(st, call);
 }
 
 /* --- rounds ----------------------------------------------------------------------- */
@@ -209,8 +148,8 @@ static void take_turn(struct store *st, struct round *round)
 	list_for_each_entry_safe(r, next, &st->pending, entry) {
 		if (round->requests == STORE_ROUND)
 			break;
-		if (pmof_call_ending(store_call(r))) {
-			drop(st, r);
+		if (pmof_call_ending(r->call)) {
+			pmof_store_drop(st, r);
 			continue;
 		}
 		list_move_tail(&r->entry, &round->turn);
@@ -233,8 +172,8 @@ static void share(struct store *st, const struct list_head *list, u64 ns)
 	const struct store_req *r;
 
 	list_for_each_entry(r, list, entry)
-		if ((r->changed || r->done) && time_of(r))
-			store_count(st, time_of(r), ns);
+		if ((r->changed || r->done) && pmof_store_time_of(r))
+			store_count(st, pmof_store_time_of(r), ns);
 }
 
 /* A fence is the work of all that have stored ahead of it, in equal parts. */
@@ -257,6 +196,12 @@ static enum store_step start(struct store *st, struct store_req *r, u64 slice)
 	return r->op->start(st, r, slice);
 }
 
+static void starve(struct store *st, struct store_req *r)
+{
+	list_move_tail(&r->entry, &st->starved);
+	st->nr_parts_starved += !!r->batch;
+}
+
 /* Phase 1. */
 static void start_all(struct store *st, struct round *round)
 {
@@ -270,17 +215,17 @@ static void start_all(struct store *st, struct round *round)
 		pmof_store_clear_dropped(st);
 		pmof_store_clear_some(st);
 	}
-	charge(st, 0);
+	pmof_store_charge(st, 0);
 	list_for_each_entry_safe(r, next, &round->turn, entry) {
 		enum store_step step = start(st, r, slice);
 
 		if (step == STORE_DONE)
 			list_move_tail(&r->entry, &round->done);
 		else if (step == STORE_WAIT)
-			list_move_tail(&r->entry, &st->starved);
-		charge(st, time_of(r));
+			starve(st, r);
+		pmof_store_charge(st, pmof_store_time_of(r));
 		if (cond_resched())
-			charge(st, 0);
+			pmof_store_charge(st, 0);
 	}
 	round->rc = pmof_store_finish_fenced(st);
 	charge_fence(st, round);
@@ -301,30 +246,10 @@ static void commit_all(struct store *st, struct round *round)
 	list_for_each_entry(r, &round->done, entry)
 		if (r->changed && r->op->commit) {
 			r->op->commit(st, r);
-			charge(st, time_of(r));
+			pmof_store_charge(st, pmof_store_time_of(r));
 		}
 	round->rc = pmof_store_finish_fenced(st);
 	charge_fence(st, round);
-}
-
-/* What has come of it is not known. */
-static void fail(struct store *st, struct store_req *r)
-{
-	if (r->op->cancel)
-		r->op->cancel(st, r);
-	pmof_call_fail(store_call(r), PMOF_SC_INTERNAL);
-}
-
-static void answer(struct store *st, struct store_req *r)
-{
-	struct pmof_call *call = store_call(r);
-	u32 length;
-
-	if (!r->context)
-		length = pmof_store_reply_status(r);
-	else
-		length = r->op->finish(st, r);
-	pmof_call_reply(call, length);
 }
 
 /* Phase 3: [K3] all that the answers promise is durable. */
@@ -334,18 +259,18 @@ static void finish_all(struct store *st, struct round *round)
 	struct store_context *c;
 	u8 time;
 
-	charge(st, 0);
+	pmof_store_charge(st, 0);
 	list_for_each_entry_safe(r, next, &round->done, entry) {
 		c = r->context;
-		time = time_of(r);
+		time = pmof_store_time_of(r);
 		/* The request is gone with its answer. */
 		if (round->rc && r->changed)
-			fail(st, r);
+			pmof_store_fail(st, r);
 		else
-			answer(st, r);
+			pmof_store_answer(st, r);
 		if (c)
 			pmof_store_put_context(st, c);
-		charge(st, time);
+		pmof_store_charge(st, time);
 	}
 }
 
@@ -373,14 +298,15 @@ static void get_ready(struct store *st)
 		pmof_store_checkpoint(st);
 }
 
-/* Those that wait for space: when some has come, and now and then. */
+/* Those that wait for space: when some has come, and now and then, behind all others. */
 static void retry_starved(struct store *st)
 {
 	if (!st->freed && time_before(jiffies, st->next_try))
 		return;
 	st->freed = false;
 	st->next_try = jiffies + WAIT_STEP;
-	list_splice_init(&st->starved, &st->pending);
+	list_splice_tail_init(&st->starved, &st->pending);
+	st->nr_parts_starved = 0;
 }
 
 /* Returns true if there is nothing to do until something comes, or until space has. */
@@ -393,6 +319,7 @@ static bool serve_round(struct store *st)
 	INIT_LIST_HEAD(&round.done);
 	get_ready(st);
 	retry_starved(st);
+	pmof_store_take_batches(st);
 	take_turn(st, &round);
 	start_all(st, &round);
 	commit_all(st, &round);
@@ -403,7 +330,8 @@ static bool serve_round(struct store *st)
 	/* Who is not through waits behind those that had no turn. */
 	list_splice_tail(&round.turn, &st->pending);
 	pmof_store_press(st);
-	idle = list_empty(&st->pending) && (st->read_only || !st->dropping.count);
+	idle = list_empty(&st->pending) && (st->read_only || !st->dropping.count) &&
+	       (list_empty(&st->batches) || !pmof_store_may_take_batch(st));
 	return idle && (list_empty(&st->starved) || !st->freed);
 }
 

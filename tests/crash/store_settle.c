@@ -3,24 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/medium.h"
 #include "log.h"
 #include "store_settle.h"
 
 #define GENERATIONS	(1ULL << 24)	/* that may be given until the next checkpoint */
 
-/* The image has no caches. */
-static void write_back(struct pmof_kv_medium *m, u64 offset, u64 length)
-{
-	(void)m;
-	(void)offset;
-	(void)length;
-}
-
 void settle_init(struct settle *s, void *base, u64 size)
 {
 	memset(s, 0, sizeof(*s));
 	s->m.base = base;
-	s->m.write_back = write_back;
+	s->m.write_back = medium_write_back;
 	s->size = size;
 }
 

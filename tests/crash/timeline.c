@@ -38,8 +38,8 @@ struct scan {
 	uint32_t nr_ticks, nr_requests;
 	int64_t current[MODEL_CPUS];	/* the request whose ranges a CPU is naming */
 	uint64_t offset[MODEL_CPUS];
-	uint64_t key[MODEL_CPUS];	/* whose change a CPU will answer next; 0: nobody's */
-	uint64_t version[MODEL_CPUS];
+	uint64_t key[MODEL_CPUS];
+	struct request next[MODEL_CPUS];	/* the changes that a CPU's next reply answers */
 	uint64_t nr_records;
 };
 
@@ -108,6 +108,17 @@ static void name_key(struct request *q, uint64_t key, uint64_t version)
 	q->range[q->nr_ranges - 1].version = version;
 }
 
+/* What @from names, @to names from now on. */
+static void move_names(struct request *to, struct request *from)
+{
+	if (!from->nr_ranges)
+		return;
+	free(to->range);
+	to->range = from->range;
+	to->nr_ranges = from->nr_ranges;
+	*from = (struct request){};
+}
+
 static void add_range(struct scan *s, const struct trace_rec *r)
 {
 	if (s->current[r->cpu] < 0)
@@ -115,10 +126,11 @@ static void add_range(struct scan *s, const struct trace_rec *r)
 	name(&s->request[s->current[r->cpu]], s->offset[r->cpu], r->addr);
 }
 
-/* A put or delete of a store. */
+/* A put or delete of a store, or many. */
 static bool is_change(unsigned int opcode)
 {
-	return opcode == PMOF_KV_COMMIT || opcode == PMOF_KV_PUT_INLINE || opcode == PMOF_KV_DELETE;
+	return opcode == PMOF_KV_COMMIT || opcode == PMOF_KV_PUT_INLINE ||
+	       opcode == PMOF_KV_DELETE || opcode == PMOF_KV_BATCH;
 }
 
 static void add_reply(struct scan *s, const struct trace_rec *r, uint64_t pos)
@@ -130,10 +142,8 @@ static void add_reply(struct scan *s, const struct trace_rec *r, uint64_t pos)
 			if (s->request[i].reply_pos != LOG_NEVER)
 				return;
 			s->request[i].reply_pos = pos;
-			if (is_change(r->addr & 0xff) && s->key[r->cpu]) {
-				name_key(&s->request[i], s->key[r->cpu], s->version[r->cpu]);
-				s->key[r->cpu] = 0;
-			}
+			if (is_change(r->addr & 0xff))
+				move_names(&s->request[i], &s->next[r->cpu]);
 			return;
 		}
 }
@@ -154,7 +164,7 @@ static void scan_mark(struct scan *s, const struct trace_rec *r, uint64_t pos)
 		s->key[r->cpu] = r->addr;
 		break;
 	case MARK_VERSION:
-		s->version[r->cpu] = r->addr;
+		name_key(&s->next[r->cpu], s->key[r->cpu], r->addr);
 		break;
 	case MARK_REPLY:
 		add_reply(s, r, pos);
@@ -193,6 +203,8 @@ static void scan_free(struct scan *s)
 
 	for (i = 0; i < s->nr_requests; i++)
 		free(s->request[i].range);
+	for (i = 0; i < MODEL_CPUS; i++)
+		free(s->next[i].range);
 	free(s->request);
 	free(s->tick);
 }
@@ -227,6 +239,7 @@ static bool opcode_fits(const struct op *op, unsigned int opcode)
 	case OP_TXN:
 		return is_change(opcode);
 	case OP_CHANGE:
+		/* The workload's batches are puts. */
 		return is_change(opcode) && (opcode == PMOF_KV_DELETE) == !op->number;
 	default:
 		return opcode == PMOF_MSG_PERSIST || opcode == PMOF_MSG_PUT;

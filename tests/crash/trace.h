@@ -63,7 +63,7 @@ enum trace_mark {
 	MARK_RANGE_LEN	= 0x0103,	/* ... and length, bytes */
 	MARK_REPLY	= 0x0104,	/* its reply is about to be posted: the value of MARK_REQUEST */
 	MARK_FENCES	= 0x0105,	/* the server's own count of fences (at reply) */
-	MARK_KEY	= 0x0106,	/* the next reply of this CPU is to a change of this key: checksum << 16 | length */
+	MARK_KEY	= 0x0106,	/* this CPU's next reply answers a change of it: checksum << 16 | length */
 	MARK_VERSION	= 0x0107,	/* behind it: the version that the reply names */
 	MARK_RXE_READ	= 0x0201,	/* rxe answers a READ: iova of its first byte */
 	MARK_RXE_FLUSH	= 0x0202,	/* rxe answers a FLUSH: iova of its first byte */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kmod/store/alloc.c: no slot twice, none lost, and the same again after a restart. */
+#include "medium.h"
 #include "unit.h"
 #include "../../kmod/store/alloc.h"
-#include "../../kmod/store/steps.h"
 
 #define NS_SIZE		(48ULL << 20)
 #define HELD		600
@@ -20,17 +20,7 @@ static void *zalloc(size_t size)
 		return NULL;
 	if (allocations_left > 0)
 		allocations_left--;
-	return calloc(1, size);
-}
-
-static void free_used(const void *used)
-{
-	free((void *)used);
-}
-
-static void written_back(struct pmof_kv_medium *m __attribute__((unused)),
-			 u64 offset __attribute__((unused)), u64 length __attribute__((unused)))
-{
+	return medium_zalloc(size);
 }
 
 FIXTURE(alloc) {
@@ -47,7 +37,7 @@ FIXTURE_SETUP(alloc)
 	allocations_left = -1;
 	self->rng = 4711;
 	self->m.base = calloc(1, PMOF_KV_CHUNK_SIZE);
-	self->m.write_back = written_back;
+	self->m.write_back = medium_write_back;
 	self->m.sb = (struct pmof_kv_super){ .ns_size = NS_SIZE, .nr_records = 128, .first = 1 };
 	ASSERT_EQ(0, pmof_kv_layout(&self->m.sb));
 	ASSERT_EQ(11, self->m.sb.nr_chunks);
@@ -57,7 +47,7 @@ FIXTURE_SETUP(alloc)
 
 FIXTURE_TEARDOWN(alloc)
 {
-	pmof_kv_alloc_free(&self->a, free_used);
+	pmof_kv_alloc_free(&self->a, medium_free);
 	free(self->chunk);
 	free(self->m.base);
 }
@@ -151,7 +141,7 @@ TEST_F(alloc, to_the_last_slot)
 	EXPECT_EQ(0, take(&self->m, &b, class, &slot));
 	EXPECT_EQ(freed, slot);
 	EXPECT_EQ(-ENOSPC, take(&self->m, &b, class, &slot));
-	pmof_kv_alloc_free(&b, free_used);
+	pmof_kv_alloc_free(&b, medium_free);
 	free(again);
 }
 

@@ -3,9 +3,9 @@
  * tools/kv_verify.c, which `pmof kv check` is made of: stores that the server's own steps have
  * written, whole, cut short or damaged.
  */
+#include "medium.h"
 #include "unit.h"
 #include "../../kmod/store/alloc.h"
-#include "../../kmod/store/steps.h"
 #include "../../tools/kv_verify.h"
 
 #define NS_SIZE		(96ULL << 20)
@@ -26,28 +26,11 @@ struct seen {
 	unsigned int nr_leftover;
 };
 
-static void write_back(struct pmof_kv_medium *m, u64 offset, u64 length)
-{
-	(void)m;
-	(void)offset;
-	(void)length;
-}
-
-static void *zalloc(size_t size)
-{
-	return calloc(1, size);
-}
-
-static void free_used(const void *used)
-{
-	free((void *)used);
-}
-
 static void make_store(struct store *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->m.base = calloc(1, NS_SIZE);
-	s->m.write_back = write_back;
+	s->m.write_back = medium_write_back;
 	s->m.sb = (struct pmof_kv_super){ .ns_size = NS_SIZE, .nr_records = 128, .serial = 1,
 					  .first = 1 };
 	memset(s->m.sb.uuid, 0x37, sizeof(s->m.sb.uuid));
@@ -58,12 +41,12 @@ static void make_store(struct store *s)
 	s->chunk = calloc(s->m.sb.nr_chunks, sizeof(*s->chunk));
 	if (!s->chunk)
 		abort();
-	pmof_kv_alloc_init(&s->alloc, &s->m.sb, s->chunk, zalloc);
+	pmof_kv_alloc_init(&s->alloc, &s->m.sb, s->chunk, medium_zalloc);
 }
 
 static void drop_store(struct store *s)
 {
-	pmof_kv_alloc_free(&s->alloc, free_used);
+	pmof_kv_alloc_free(&s->alloc, medium_free);
 	free(s->chunk);
 	free(s->m.base);
 }

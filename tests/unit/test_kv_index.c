@@ -19,9 +19,33 @@ struct both {
 	unsigned int faults;
 };
 
-static struct pmof_kv_entry *new_array(u32 bits)
+static struct pmof_kv_entry *new_entries(const struct pmof_kv_table *t)
 {
-	return calloc(pmof_kv_table_places(bits), sizeof(struct pmof_kv_entry));
+	return calloc(pmof_kv_table_places(t), sizeof(*t->entry));
+}
+
+static void init(struct pmof_kv_index *ix, u32 bits)
+{
+	struct pmof_kv_table t = { .bits = bits, .spill = PMOF_KV_INDEX_SPILL };
+
+	t.entry = new_entries(&t);
+	pmof_kv_index_init(ix, &t);
+}
+
+static void grow_if_full(struct pmof_kv_index *ix)
+{
+	struct pmof_kv_table larger;
+
+	if (!pmof_kv_index_full(ix, &larger))
+		return;
+	larger.entry = new_entries(&larger);
+	pmof_kv_index_grow(ix, &larger);
+}
+
+static void drop(struct pmof_kv_index *ix)
+{
+	free(ix->now.entry);
+	free(ix->next.entry);
 }
 
 /* Crowded, often equal, now and then at the ends. */
@@ -59,8 +83,7 @@ static void insert(struct both *b)
 	if (pmof_kv_index_insert(&b->ix, p.hash, p.slot))
 		b->faults++;
 	b->pair[b->nr++] = p;
-	if (pmof_kv_index_full(&b->ix))
-		pmof_kv_index_grow(&b->ix, new_array(b->ix.now.bits + 1));
+	grow_if_full(&b->ix);
 }
 
 static void take_out(struct both *b)
@@ -122,7 +145,7 @@ static unsigned int run(u64 seed, unsigned int steps, unsigned int grow)
 	unsigned int i, faults;
 
 	b->rng = seed;
-	pmof_kv_index_init(&b->ix, new_array(PMOF_KV_INDEX_MIN_BITS), PMOF_KV_INDEX_MIN_BITS);
+	init(&b->ix, PMOF_KV_INDEX_MIN_BITS);
 	for (i = 0; i < steps && !b->faults; i++) {
 		if (rnd(&b->rng) % 100 < grow)
 			insert(b);
@@ -136,8 +159,7 @@ static unsigned int run(u64 seed, unsigned int steps, unsigned int grow)
 		b->faults += b->ix.count != b->nr;
 	}
 	faults = b->faults;
-	free(b->ix.now.entry);
-	free(b->ix.next.entry);
+	drop(&b->ix);
 	free(b);
 	return faults;
 }
@@ -164,7 +186,7 @@ TEST(the_end)
 	struct pmof_kv_index ix;
 	u64 i, n = 0;
 
-	pmof_kv_index_init(&ix, new_array(6), 6);
+	init(&ix, 6);
 	for (i = 0; i < 2 * PMOF_KV_INDEX_SPILL; i++)
 		n += !pmof_kv_index_insert(&ix, U64_MAX - i % 5, 64 + i * 64);
 	EXPECT_EQ(PMOF_KV_INDEX_SPILL + 1, n);
@@ -172,25 +194,28 @@ TEST(the_end)
 	for (i = 0; i < n; i++)
 		pmof_kv_index_remove(&ix, pmof_kv_index_first(&ix, U64_MAX - i % 5));
 	EXPECT_EQ(0, ix.count);
-	free(ix.now.entry);
+	drop(&ix);
 }
 
 /* Who was let in finds a place, wherever its home is, also while it grows. */
 TEST(who_is_let_in_finds_a_place)
 {
+	struct pmof_kv_table next = { .bits = 9, .spill = PMOF_KV_INDEX_SPILL };
 	struct pmof_kv_index ix;
 	u64 i, n = 0, slot = 64, last;
 
-	pmof_kv_index_init(&ix, new_array(8), 8);
-	while (pmof_kv_index_takes(&ix))
+	init(&ix, 8);
+	while (pmof_kv_index_takes(&ix)) {
 		ASSERT_EQ(0, pmof_kv_index_insert(&ix, U64_MAX - n++ % 5, slot += 64));
+	}
 	EXPECT_GT(n, PMOF_KV_INDEX_SPILL - PMOF_KV_INDEX_SPARE);
 	for (i = 1; i < PMOF_KV_INDEX_SPARE / 2; i++)
 		EXPECT_EQ(0, pmof_kv_index_insert(&ix, U64_MAX - i % 5, slot += 64));
 	for (last = 0; last < i; last++)
 		pmof_kv_index_remove(&ix, pmof_kv_index_first(&ix, U64_MAX - 1));
 	/* The new table has as little room at its end: not all can move, none is lost. */
-	pmof_kv_index_grow(&ix, new_array(9));
+	next.entry = new_entries(&next);
+	pmof_kv_index_grow(&ix, &next);
 	EXPECT_EQ(NULL, pmof_kv_index_move(&ix, U64_MAX));
 	EXPECT_TRUE(pmof_kv_index_takes(&ix));
 	for (i = 0; i < PMOF_KV_INDEX_SPARE / 2; i++)
@@ -203,8 +228,95 @@ TEST(who_is_let_in_finds_a_place)
 			n++;
 	}
 	EXPECT_EQ(ix.count, n);
-	free(ix.now.entry);
-	free(ix.next.entry);
+	drop(&ix);
+}
+
+/* --- keys chosen by who knows the hash's key ------------------------------------------ */
+
+static u64 chosen(u64 i)
+{
+	return U64_MAX - i;
+}
+
+/* As pmof_store_index_fill() does it. */
+static int fill(struct pmof_kv_index *ix, u64 hash, u64 slot)
+{
+	u64 place;
+
+	grow_if_full(ix);
+	while (pmof_kv_index_growing(ix)) {
+		place = ix->place;
+		free(pmof_kv_index_move(ix, 256));
+		if (ix->place == place)
+			break;
+	}
+	return pmof_kv_index_insert(ix, hash, slot);
+}
+
+/* Some come first, to a table that is small still, and more to a larger one. */
+static u64 nth_hash(u64 i, u64 *rng)
+{
+	return i < 1100 || (i >= 50000 && i < 55000) ? chosen(i) : rnd(rng);
+}
+
+/* All of them find a place, and all others. */
+TEST(recovery_of_chosen_keys)
+{
+	struct pmof_kv_index ix;
+	u64 i, rng = 4711, lost = 0;
+
+	init(&ix, 10);
+	for (i = 0; i < 100000; i++)
+		lost += !!fill(&ix, nth_hash(i, &rng), 64 + i * 64);
+	EXPECT_EQ(0, lost);
+	for (rng = 4711, i = 0; i < 100000; i++)
+		lost += !pmof_kv_index_first(&ix, nth_hash(i, &rng));
+	EXPECT_EQ(0, lost);
+	EXPECT_FALSE(pmof_kv_index_growing(&ix));
+	EXPECT_TRUE(pmof_kv_index_takes(&ix));
+	EXPECT_EQ(18, ix.now.bits);
+	EXPECT_GE(4 * 6100, ix.now.spill);
+	drop(&ix);
+}
+
+/* In use, some are refused while a table grows; and let in when it has. */
+TEST(chosen_keys_are_let_in)
+{
+	struct pmof_kv_index ix;
+	u64 n = 0, rounds;
+
+	init(&ix, 14);
+	for (rounds = 0; n < 5000 && rounds < 10000; rounds++) {
+		grow_if_full(&ix);
+		if (pmof_kv_index_takes(&ix) &&
+		    !pmof_kv_index_insert(&ix, chosen(n), 64 + n * 64))
+			n++;
+		if (pmof_kv_index_growing(&ix))
+			free(pmof_kv_index_move(&ix, 64));
+	}
+	EXPECT_EQ(5000, n);
+	EXPECT_EQ(n, ix.count);
+	drop(&ix);
+}
+
+/* What was let in while the table for so many keys fills finds a place in that, too. */
+TEST(chosen_keys_while_it_grows)
+{
+	struct pmof_kv_index ix;
+	u64 i, n;
+
+	init(&ix, 10);
+	for (n = 0; !pmof_kv_index_growing(&ix); n++) {
+		ASSERT_EQ(0, pmof_kv_index_insert(&ix, n << 54, 64 + n * 64));
+		grow_if_full(&ix);
+	}
+	for (i = 0; pmof_kv_index_takes(&ix); i++, n++) {
+		ASSERT_EQ(0, pmof_kv_index_insert(&ix, chosen(i), 64 + n * 64));
+	}
+	free(pmof_kv_index_move(&ix, U64_MAX));
+	EXPECT_FALSE(pmof_kv_index_growing(&ix));
+	EXPECT_EQ(n, ix.count);
+	drop(&ix);
 }
 
 TEST_HARNESS_MAIN

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Many puts: as many in a round as it takes, so that they share the server's fences, too. */
+/* Many puts: as many in a round as it takes, so that they share messages and the server's fences. */
 #include <stdlib.h>
 
 #include "internal.h"

@@ -112,6 +112,7 @@ struct kv_task {
 
 	struct pmof_op data;		/* of this round; opcode 0: none */
 	struct pmof_op call;
+	bool packed;			/* in a message with others */
 };
 
 static inline void kv_end(struct kv_task *t, int result)
@@ -163,6 +164,25 @@ static inline bool kv_expected_ok(uint64_t expected)
 {
 	return expected == PMOF_KV_EXPECT_ANY || !(expected & ~PMOF_KV_GENERATION_MASK);
 }
+
+/* pack.c */
+struct kv_pack {
+	struct kv_task **task;
+	unsigned int nr;
+	size_t length;			/* bytes of the message */
+	struct pmof_op op;
+	struct pmof_kv_batch_reply *reply;
+};
+
+struct kv_packs {
+	struct kv_pack pack[KV_ROUND];
+	unsigned int nr;
+	struct kv_task *task[KV_ROUND];	/* of all of them */
+	unsigned char *room;		/* for the messages and their answers */
+};
+
+struct kv_packs *kv_pack(struct pmofkv *kv, struct kv_task **tasks, unsigned int nr);
+void kv_unpack(struct kv_packs *ps);
 
 /* put.c, delete.c, get.c */
 const struct kv_put_ops *kv_protocol(unsigned int protocol);

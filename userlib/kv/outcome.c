@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * What became of a put or delete whose connection was lost under it: the server is asked, on
- * another session, by the number that it carried.
+ * What became of a put or delete whose connection was lost under it, or under which the medium
+ * failed: the server is asked, on another session if need be, by the number that it carried.
  */
 #include "internal.h"
 
@@ -33,7 +33,8 @@ bool kv_change_answered(struct kv_task *t, const struct kv_buffers *b)
 		ret = kv_reply(t, b, sizeof(struct pmof_kv_reply));
 	if (ret == -ESTALE)
 		kv_again(t, ret);
-	else if (ret == -EIO)
+	else if (ret == -EIO || ret == -EREMOTEIO)
+		/* Of a batch that was failed others may be durable, or refused. */
 		kv_ask_outcome(t);
 	else if (ret)
 		kv_end(t, ret);

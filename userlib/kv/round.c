@@ -121,38 +121,63 @@ static void add_calls(struct list *l, struct kv_task **tasks, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (tasks[i]->stage && tasks[i]->call.opcode)
+		if (tasks[i]->stage && tasks[i]->call.opcode && !tasks[i]->packed)
 			add(l, &tasks[i]->call);
 }
 
-/* [K2] The WRITEs before all messages: the kernel posts them on one queue, in this order. */
-static void make_list(struct list *l, struct kv_task **tasks, unsigned int nr, bool reads)
+static void add_packs(struct list *l, struct kv_packs *ps)
 {
-	l->nr = 0;
-	add_data(l, tasks, nr, reads ? PMOF_OP_GET : PMOF_OP_PUT);
-	if (!reads)
-		add_calls(l, tasks, nr);
+	unsigned int i;
+
+	for (i = 0; ps && i < ps->nr; i++)
+		add(l, &ps->pack[i].op);
 }
 
-/* Runs the tasks' READs, or all that they send. */
-static void submit(struct pmofkv *kv, struct kv_task **tasks, unsigned int nr, bool reads)
+/* Runs it; an error: nothing has been begun. */
+static int run_list(struct pmofkv *kv, struct list *l)
 {
-	struct list l;
+	int ret = l->nr ? pmof_submit(kv->dev, l->op, l->nr) : 0;
 	unsigned int i;
+
+	for (i = 0; i < l->nr; i++) {
+		l->of[i]->result = ret ? ret : l->op[i].result;
+		l->of[i]->old = l->op[i].old;
+	}
+	return ret;
+}
+
+/* [K2] The WRITEs before all messages: the kernel posts them on one queue, in this order. */
+static int send_messages(struct pmofkv *kv, struct kv_task **tasks, unsigned int nr)
+{
+	struct kv_packs *ps = kv_pack(kv, tasks, nr);
+	struct list l = { .nr = 0 };
 	int ret;
 
-	make_list(&l, tasks, nr, reads);
-	ret = l.nr ? pmof_submit(kv->dev, l.op, l.nr) : 0;
-	if (ret && nr > 1) {
-		/* Nothing has been begun, and it may be only one of them that is not right. */
+	add_data(&l, tasks, nr, PMOF_OP_PUT);
+	add_calls(&l, tasks, nr);
+	add_packs(&l, ps);
+	ret = run_list(kv, &l);
+	kv_unpack(ps);
+	return ret;
+}
+
+static int read_back(struct pmofkv *kv, struct kv_task **tasks, unsigned int nr)
+{
+	struct list l = { .nr = 0 };
+
+	add_data(&l, tasks, nr, PMOF_OP_GET);
+	return run_list(kv, &l);
+}
+
+/* Where nothing has been begun, it may be only one of them that is not right. */
+static void submit(struct pmofkv *kv, struct kv_task **tasks, unsigned int nr,
+		   int (*run)(struct pmofkv *kv, struct kv_task **tasks, unsigned int nr))
+{
+	unsigned int i;
+
+	if (run(kv, tasks, nr) && nr > 1)
 		for (i = 0; i < nr; i++)
-			submit(kv, &tasks[i], 1, reads);
-		return;
-	}
-	for (i = 0; i < l.nr; i++) {
-		l.of[i]->result = ret ? ret : l.op[i].result;
-		l.of[i]->old = l.op[i].old;
-	}
+			run(kv, &tasks[i], 1);
 }
 
 /* It was not begun, because another's had failed. */
@@ -182,8 +207,8 @@ void kv_round(struct pmofkv *kv, struct kv_task **tasks, struct kv_buffers *b, u
 		if (ret)
 			kv_end(tasks[i], ret);
 	}
-	submit(kv, tasks, nr, false);
-	submit(kv, tasks, nr, true);
+	submit(kv, tasks, nr, send_messages);
+	submit(kv, tasks, nr, read_back);
 	for (i = 0; i < nr; i++)
 		if (tasks[i]->stage && !cancelled(tasks[i]))
 			tasks[i]->stage->done(tasks[i], &b[i]);

@@ -80,6 +80,7 @@ static const char *const stat_names[PMOF_KV_STAT_MAX] = {
 	[PMOF_KV_STAT_COMMIT_NS]	= "commit_ns",
 	[PMOF_KV_STAT_DELETE_NS]	= "delete_ns",
 	[PMOF_KV_STAT_GET_NS]		= "get_ns",
+	[PMOF_KV_STAT_BATCHES]		= "batches",
 };
 
 const char *pmofkv_stat_name(unsigned int stat)

@@ -52,7 +52,7 @@ kv_lists() {
 kv_bench() {
 	_ops=200
 	[ $1 != e ] || _ops=6
-	pmof kv bench pmof0 --load --keys 100 --threads 2 --ops $_ops --workload $1 --values paper
+	pmof kv bench pmof0 --load --batch 30 --keys 100 --threads 2 --ops $_ops --workload $1 --values paper
 }
 
 kv_examples() {
