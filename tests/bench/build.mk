@@ -35,15 +35,6 @@ $(BENCH_BUILD)/insn.so: $(INSN_SRC) $(wildcard tests/crash/plugin/*.h) tests/ben
 		-Wstrict-prototypes -D_GNU_SOURCE -fvisibility=hidden -fPIC -shared \
 		-o $@.tmp $(INSN_SRC) && mv $@.tmp $@
 
-KV_FILL_SRC := tests/bench/kv_fill.c tools/kv_workload.c \
-	$(addprefix kmod/store/,format.c steps.c alloc.c)
-
-$(BENCH_BUILD)/kv_fill: $(KV_FILL_SRC) $(wildcard kmod/store/*.h) tools/kv_workload.h tools/pure.h \
-		tests/bench/build.mk
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(TEST_CFLAGS) -O2 -Ikmod/common -Iuserlib -include tools/pure.h -o $@ \
-		$(KV_FILL_SRC) -lm
-
 # pmof's modules of the same kernel must have been built.
 bench-floor:
 	$(Q)tests/bench/floor/build "$(KDIR)" "$(abspath $(BUILD))"
@@ -51,7 +42,7 @@ bench-floor:
 bench-programs: bench-floor $(BENCH_BUILD)/turns $(if $(RPMA),$(BENCH_BUILD)/rpma_server) \
 	$(BENCH_BUILD)/insn.so
 
-bench-kv-recovery: ## a store of 10^5 to 10^7 keys: opening it, memory, gets
-	@BUILD="$(BUILD)" tests/bench/kv-recovery
+bench-kv-recovery: ## stores of 10^5 to 10^7 keys: loading and opening them, memory, gets (5 minutes on an idle machine); KEYS="N..."
+	@BUILD="$(BUILD)" tests/bench/kv-recovery $(if $(KEYS),--load "$(KEYS)")
 
 .PHONY: bench-floor bench-kv-recovery
