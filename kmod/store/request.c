@@ -119,25 +119,18 @@ static struct store_batch *make_batch(struct pmof_call *call, u32 *status)
 	return b;
 }
 
-/* As a whole, with nothing done. */
-static void refuse_batch(struct pmof_call *call, u32 status)
+/* @whole: the message's own, that the parts take the place of, or that is refused for all. */
+static void take_batch(struct store *st, struct store_req *whole)
 {
-	struct pmof_kv_reply *w = call->reply;
-
-	*w = (struct pmof_kv_reply){ .status = cpu_to_le32(status) };
-	pmof_call_reply(call, sizeof(*w));
-}
-
-static void take_batch(struct store *st, struct pmof_call *call)
-{
+	struct pmof_call *call = whole->call;
 	struct pmof_kv_batch_reply *reply = call->reply;
 	const void *at = call->data + sizeof(struct pmof_kv_batch);
 	struct store_batch *b;
-	u32 i, status;
+	u32 i;
 
-	b = make_batch(call, &status);
+	b = make_batch(call, &whole->status);
 	if (!b) {
-		refuse_batch(call, status);
+		pmof_call_reply(call, pmof_store_reply_status(whole));
 		return;
 	}
 	store_count(st, PMOF_KV_STAT_BATCHES, 1);
@@ -162,13 +155,13 @@ void pmof_store_take_call(struct store *st, struct pmof_call *call)
 
 	memset(r, 0, sizeof(*r));
 	r->call = call;
+	r->data = call->data;
+	r->length = call->length;
+	r->reply = call->reply;
 	if (call->opcode == PMOF_KV_BATCH) {
 		list_add_tail(&r->entry, &st->batches);
 		return;
 	}
-	r->data = call->data;
-	r->length = call->length;
-	r->reply = call->reply;
 	take(st, r, call->opcode);
 }
 
@@ -188,7 +181,7 @@ void pmof_store_take_batches(struct store *st)
 			pmof_call_drop(r->call);
 		} else if (pmof_store_may_take_batch(st)) {
 			list_del(&r->entry);
-			take_batch(st, r->call);
+			take_batch(st, r);
 		}
 	}
 }
