@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2054,SC2154 # the files share variables
 #
-# QEMU: which accelerator, the command line of each VM, start and kill.
+# QEMU: which one, which accelerator, the command line of each VM, start and kill.
 
 declare -A vm_pid vm_boot vm_state
-qemu=(qemu-system-x86_64)
+# QEMU 10 or later, which is Debian 12's only as a backport. The TCG of its own, 7.2, can lose
+# a guest's flags: a kernel's EFLAGS were the bits of a pointer, a program took a general
+# protection fault at a load that cannot have one. Better than none, but not for plugins.
+choose_qemu() {
+	local words status=0
+	words=$("$repo/scripts/qemu" command) || status=$?
+	if ((status == 0)); then
+		mapfile -t qemu <<<"$words"
+		return
+	fi
+	[[ -z $opt_plugin$opt_trace ]] || exit "$status"
+	warn "no QEMU 10: the system's can spoil a run"
+	qemu=(qemu-system-x86_64)
+}
 
 # A usable /dev/kvm is not proof: boot a kernel with it once, and look for the
 # token that init sends through QEMU's debug exit. Remembered until the host
@@ -33,7 +46,7 @@ choose_accel() {
 
 kvm_boots() {
 	local pid status tries=150 log=$private/kvm.log
-	setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config \
+	setpriv --pdeathsig KILL "${qemu[@]}" -nodefaults -no-user-config \
 		-display none -no-reboot -machine q35 -accel kvm -cpu host -m 1G \
 		-kernel "$image" -initrd "$private/initrd" \
 		-append "panic=-1 LAB_TRIAL=1" \

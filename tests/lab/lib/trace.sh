@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # the files share variables
 #
-# lab --trace: QEMU 10 with the plugin of tests/crash; lab --plugin: with another.
-
-take_new_qemu() {
-	local words
-	words=$("$repo/scripts/qemu" command) || exit
-	mapfile -t qemu <<<"$words"
-}
+# lab --trace: with the plugin of tests/crash; lab --plugin: with another. Both want QEMU 10.
 
 prepare_plugin() {
 	[[ -n $opt_plugin ]] || return 0
 	[[ -z $opt_trace ]] || usage_error "--plugin and --trace exclude each other"
 	[[ -f ${opt_plugin%%,*} ]] || usage_error "--plugin: no ${opt_plugin%%,*}"
-	take_new_qemu
 }
 
 prepare_trace() {
 	[[ -n $opt_trace ]] || return 0
 	[[ -z $opt_shell ]] || usage_error "--trace wants scripts, not --shell"
-	take_new_qemu
 	make -s -C "$repo" trace-plugin >"$run/plugin.log" 2>&1 </dev/null ||
 		{ cat "$run/plugin.log" >&2; die "cannot build the plugin"; }
 	plugin=$(realpath "$(make -s -C "$repo" print-trace-plugin)")
