@@ -4,6 +4,7 @@
 # QEMU: which one, which accelerator, the command line of each VM, start and kill.
 
 declare -A vm_pid vm_boot vm_state
+
 # QEMU 10 or later, which is Debian 12's only as a backport. The TCG of its own, 7.2, can lose
 # a guest's flags: a kernel's EFLAGS were the bits of a pointer, a program took a general
 # protection fault at a load that cannot have one. Better than none, but not for plugins.
