@@ -139,12 +139,17 @@ static int scan(struct worker *w, struct kv_bench_op *op)
  * Who puts a key in has said so before it takes the number: whose number is below next here is
  * seen, or has ended.
  */
-static int insert(struct worker *w, struct kv_bench_op *op)
+static int insert(struct worker *w, unsigned int nr, struct kv_bench_op *op)
 {
+	uint64_t first;
 	int ret;
 
 	atomic_store(&w->inserting, atomic_load(&w->run->next));
-	ret = put(w, atomic_fetch_add(&w->run->next, 1), PMOF_KV_EXPECT_ANY, op);
+	first = atomic_fetch_add(&w->run->next, nr);
+	if (w->batch)
+		ret = kv_batch_put(w->batch, w->kv, first, nr, &w->random, &op->bytes);
+	else
+		ret = put(w, first, PMOF_KV_EXPECT_ANY, op);
 	atomic_store(&w->inserting, NOTHING);
 	return ret;
 }
@@ -163,19 +168,8 @@ static uint64_t choose(struct worker *w)
 	return kv_choose(&w->chooser, nr, &w->random);
 }
 
-/* As insert(), of so many keys in one call. */
-static int insert_many(struct worker *w, unsigned int nr, struct kv_bench_op *op)
-{
-	int ret;
-
-	atomic_store(&w->inserting, atomic_load(&w->run->next));
-	ret = kv_batch_put(w->batch, w->kv, atomic_fetch_add(&w->run->next, nr), nr, &w->random,
-			   &op->bytes);
-	atomic_store(&w->inserting, NOTHING);
-	return ret;
-}
-
-static int operate(struct worker *w, enum kv_op kind)
+/* Inserts are of @nr keys, all else is of one. */
+static int operate(struct worker *w, enum kv_op kind, unsigned int nr)
 {
 	struct kv_bench_op *op = &w->op[kind];
 	int ret;
@@ -188,7 +182,7 @@ static int operate(struct worker *w, enum kv_op kind)
 		ret = put(w, choose(w), PMOF_KV_EXPECT_ANY, op);
 		break;
 	case KV_OP_INSERT:
-		ret = insert(w, op);
+		ret = insert(w, nr, op);
 		break;
 	case KV_OP_SCAN:
 		ret = scan(w, op);
@@ -229,7 +223,7 @@ static int do_some(struct worker *w, unsigned int nr)
 	enum kv_op kind = choose_op(w);
 	struct kv_bench_op *op = &w->op[kind];
 	uint64_t start = now_ns(), ns;
-	int ret = w->batch ? insert_many(w, nr, op) : operate(w, kind);
+	int ret = operate(w, kind, nr);
 
 	ns = now_ns() - start;
 	while (!ret && nr--)
