@@ -190,9 +190,10 @@ check-mutants: ## prove that the unit tests notice mistakes
 check-vm-mutants: ## prove that the VM suites notice mistakes (a minute or two each)
 	@BUILD="$(BUILD)" tests/vm/mutate
 
-bench: ## pmof beside NVMe-oF and others: ratios, instructions, plots (25 minutes); CASES=REGEX SECONDS=N ROUNDS=N
+bench: ## pmof beside NVMe-oF and others: ratios, instructions, plots (25 minutes); CASES=REGEX SECONDS=N ROUNDS=N PROFILE=CASE:WAY
 	@BUILD="$(BUILD)" tests/bench/bench $(KVER:%=--kernel %) $(CASES:%=--cases '%') \
-		$(SECONDS:%=--seconds %) $(ROUNDS:%=--rounds %) $(BENCH_FLAGS)
+		$(SECONDS:%=--seconds %) $(ROUNDS:%=--rounds %) $(PROFILE:%=--profile %) \
+		$(BENCH_FLAGS)
 
 bench-kalia: ## figures 2 and 3 of Kalia et al.: counts and ratios, with a plot
 	@BUILD="$(BUILD)" tests/bench/kalia
