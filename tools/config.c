@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -304,53 +303,6 @@ static bool check_server(struct json_object *o, char *why)
 			return false;
 	return check_enabled(o, "namespaces", "device_path", why) &&
 	       check_enabled(o, "ports", "addr", why);
-}
-
-/* --- keys ------------------------------------------------------------------ */
-
-static const char *check_key_file(const struct stat *st)
-{
-	if (!S_ISREG(st->st_mode))
-		return "is not a regular file";
-	if (st->st_mode & 077)
-		return "may be read by others: chmod 600";
-	return st->st_uid && st->st_uid != geteuid() ? "belongs to somebody else" : NULL;
-}
-
-/* 32 to 128 hexadecimal digits, an even number of them. */
-static bool is_key(const char *text, size_t len)
-{
-	return len >= 32 && len < CONFIG_KEY_MAX && len % 2 == 0 &&
-	       strspn(text, "0123456789abcdefABCDEF") == len;
-}
-
-bool config_read_key(const char *path, char *key, char *why)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	const char *wrong = NULL;
-	char text[256] = "";
-	struct stat st;
-	ssize_t n = 0;
-	size_t len;
-
-	if (fd < 0 || fstat(fd, &st))
-		wrong = strerror(errno);
-	else
-		wrong = check_key_file(&st);
-	if (!wrong) {
-		n = read(fd, text, sizeof(text) - 1);
-		len = strcspn(text, "\n");
-		if (n <= 0 || !is_key(text, len) || (size_t)n > len + 1)
-			wrong = "holds no key: 32 to 128 hexadecimal digits";
-		else
-			snprintf(key, CONFIG_KEY_MAX, "%.*s", (int)len, text);
-	}
-	if (fd >= 0)
-		close(fd);
-	explicit_bzero(text, sizeof(text));
-	if (wrong)
-		snprintf(why, WHY_MAX, "%s: %s", path, wrong);
-	return !wrong;
 }
 
 static struct json_object *keep_if(struct json_object *o, bool ok)

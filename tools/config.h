@@ -37,13 +37,6 @@ enum { CONFIG_CLIENTS, CONFIG_NAMESPACES, CONFIG_PORTS, CONFIG_KINDS };
 extern const struct config_kind config_kinds[CONFIG_KINDS];
 
 #define CONFIG_KEYS	CONFIG_DIR "/keys"	/* a client's key: keys/ID, mode 0600 */
-#define CONFIG_KEY_MAX	129			/* bytes of a key in hexadecimal digits */
-
-/*
- * Reads a file that holds a key: a regular file that nobody but its owner may read,
- * and that is ours or root's.  False: @why says what is wrong.
- */
-bool config_read_key(const char *path, char *key, char *why);
 
 /*
  * Reads and checks a server's file, or a connection's.  NULL: @why (of WHY_MAX

@@ -331,7 +331,7 @@ static int do_connect(struct connect *c, int *instance)
 	if (ret)
 		return ret;
 	if (c->key_file) {
-		ret = key_read(c->key_file, c->key);
+		ret = key_read(c->key_file, false, c->key);
 		if (ret)
 			return ret;
 		c->args.key = c->key;

@@ -213,7 +213,7 @@ static int connect_object(struct json_object *o, const char *file, uint64_t wait
 
 	args_from(&args, o);
 	if (key_file) {
-		if (key_read(key_file, key))
+		if (key_read(key_file, true, key))
 			return EXIT_FAILED;
 		args.key = key;
 	}

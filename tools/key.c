@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Files with a client's key: one line of hexadecimal digits, nobody else's to read. */
-#include <ctype.h>
+/* Keys that the command is given, and makes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tool.h"
@@ -14,60 +12,22 @@
 #define KEY_BYTES	32
 
 static const struct reason key_reasons[] = {
-	{ ENOENT, "no such file", "`pmof server client add ID --generate FILE` makes one" },
 	{ EEXIST, "it exists", "choose another name, or use it with --key" },
 	{ 0 }
 };
 
-/* 32 to 128 digits, an even number of them, and at most one newline behind. */
-static int check_digits(char *text)
+int key_read(const char *path, bool kept, char text[KEY_TEXT_MAX])
 {
-	size_t len = strlen(text), i;
+	char why[WHY_MAX];
+	int ret = key_file_read(path, kept, text, why);
 
-	if (len && text[len - 1] == '\n')
-		text[--len] = '\0';
-	if (len % 2 || len < 32 || len > 128)
-		return -EINVAL;
-	for (i = 0; i < len; i++)
-		if (!isxdigit((unsigned char)text[i]))
-			return -EINVAL;
-	return 0;
-}
-
-static int read_all(int fd, char text[KEY_TEXT_MAX])
-{
-	ssize_t n = read(fd, text, KEY_TEXT_MAX - 1);
-
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	return check_digits(text);
-}
-
-int key_read(const char *path, char text[KEY_TEXT_MAX])
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	int ret;
-
-	if (fd < 0 || fstat(fd, &st)) {
-		ret = -errno;
-		explain(key_reasons, ret, "cannot read the key in %s", path);
-	} else if (S_ISREG(st.st_mode) && st.st_mode & 077) {
-		ret = -EACCES;
-		complain("the key in %s is not its owner's alone", path);
+	if (!ret)
+		return 0;
+	complain("there is no key to be had from %s", why);
+	if (ret == -EPERM)
 		hint("`chmod 600 %s`; if others have read it, make a new one", path);
-	} else {
-		ret = read_all(fd, text);
-		if (ret == -EINVAL) {
-			complain("there is no key in %s", path);
-			hint("a key is one line of 32 to 128 hexadecimal digits");
-		} else if (ret) {
-			explain(key_reasons, ret, "cannot read the key in %s", path);
-		}
-	}
-	if (fd >= 0)
-		close(fd);
+	else if (ret == -ENOENT)
+		hint("`pmof server client add ID --generate FILE` makes one");
 	return ret;
 }
 

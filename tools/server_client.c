@@ -91,7 +91,7 @@ static int set_key(const struct client *c)
 
 	if (!c->key_file && !c->new_key_file)
 		return 0;
-	ret = c->key_file ? key_read(c->key_file, text) : key_generate(c->new_key_file, text);
+	ret = c->key_file ? key_read(c->key_file, false, text) : key_generate(c->new_key_file, text);
 	if (ret)
 		return ret;
 	ret = cfg_write(text, "clients/%s/key", c->id);

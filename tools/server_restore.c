@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "config.h"
+#include "key_file.h"
 #include "output.h"
 #include "server.h"
 
@@ -96,12 +97,12 @@ static int set_attrs(const struct item *t)
 static int set_key(const struct item *t)
 {
 	const char *path = json_text(t->o, "key_file", NULL);
-	char has[CFG_VALUE_MAX], key[CONFIG_KEY_MAX], why[WHY_MAX];
+	char has[CFG_VALUE_MAX], key[KEY_TEXT_MAX], why[WHY_MAX];
 	int ret;
 
 	if (!path || (!cfg_read(has, "%s/has_key", t->dir) && !strcmp(has, "1")))
 		return 0;
-	if (!config_read_key(path, key, why)) {
+	if (key_file_read(path, true, key, why)) {
 		complain("%s: %s", t->what, why);
 		return -EINVAL;
 	}
@@ -294,8 +295,8 @@ static void add_items(struct restore *r, struct json_object *list,
 static bool check_item(const struct item *t)
 {
 	const char *path = json_text(t->o, "key_file", NULL);
-	char key[CONFIG_KEY_MAX], why[WHY_MAX];
-	bool ok = !path || config_read_key(path, key, why);
+	char key[KEY_TEXT_MAX], why[WHY_MAX];
+	bool ok = !path || !key_file_read(path, true, key, why);
 
 	explicit_bzero(key, sizeof(key));
 	if (ok)

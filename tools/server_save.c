@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "key_file.h"
 #include "output.h"
 #include "server.h"
 
@@ -56,13 +57,13 @@ static int put_links(struct json_object *o, const char *key, const char *dir)
 /* A key cannot be read back: it has to be in its file. */
 static int put_key_file(struct json_object *o, const char *id)
 {
-	char text[CFG_VALUE_MAX], path[128], key[CONFIG_KEY_MAX], why[WHY_MAX];
+	char text[CFG_VALUE_MAX], path[128], key[KEY_TEXT_MAX], why[WHY_MAX];
 	bool ok;
 
 	if (cfg_read(text, "clients/%s/has_key", id) || strcmp(text, "1") != 0)
 		return 0;
 	snprintf(path, sizeof(path), CONFIG_KEYS "/%s", id);
-	ok = config_read_key(path, key, why);
+	ok = !key_file_read(path, true, key, why);
 	explicit_bzero(key, sizeof(key));
 	if (ok) {
 		put_text(o, "key_file", path);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "key_file.h"
 #include "parse.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -166,10 +167,8 @@ bool pending_news(struct pending *p, int error);
 
 /* --- key.c ----------------------------------------------------------------- */
 
-#define KEY_TEXT_MAX	130	/* hexadecimal digits, a newline, a NUL */
-
-/* Reads a key's file, which must be its owner's alone; complains. */
-int key_read(const char *path, char text[KEY_TEXT_MAX]);
+/* key_file_read(); complains. */
+int key_read(const char *path, bool kept, char text[KEY_TEXT_MAX]);
 
 /* Makes a new file, mode 0600, with a random key; complains. */
 int key_generate(const char *path, char text[KEY_TEXT_MAX]);

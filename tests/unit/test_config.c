@@ -166,48 +166,6 @@ TEST(broken_server_files)
 	drop();
 }
 
-TEST(key_files)
-{
-	static const struct {
-		const char *text;
-		mode_t mode;
-		bool ok;
-	} cases[] = {
-		{ "0123456789abcdef0123456789ABCDEF\n", 0600, true },
-		{ "0123456789abcdef0123456789abcdef", 0400, true },
-		{ "0123456789abcdef0123456789abcdef\n", 0640, false },
-		{ "0123456789abcdef0123456789abcdef\n", 0604, false },
-		{ "0123456789abcdef0123456789abcde\n", 0600, false },
-		{ "0123456789abcdef0123456789abcde\n\n", 0600, false },
-		{ "0123456789abcdef0123456789abcdefa\n", 0600, false },
-		{ "0123456789abcdef0123456789abcdeg\n", 0600, false },
-		{ "0123456789abcdef0123456789abcdef\nx", 0600, false }, { "", 0600, false },
-	};
-	char key[CONFIG_KEY_MAX], why[WHY_MAX], text[200];
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		store(cases[i].text, strlen(cases[i].text));
-		ASSERT_EQ(0, chmod(path, cases[i].mode));
-		EXPECT_EQ(cases[i].ok, config_read_key(path, key, why)) TH_LOG("case %zu", i);
-		if (cases[i].ok)
-			EXPECT_EQ(0, strncmp(key, cases[i].text, 32));
-		drop();
-	}
-	memset(text, 'a', sizeof(text));
-	store(text, 128);
-	chmod(path, 0600);
-	EXPECT_TRUE(config_read_key(path, key, why));
-	EXPECT_EQ(128, strlen(key));
-	store(text, 130);
-	EXPECT_FALSE(config_read_key(path, key, why));
-	EXPECT_FALSE(config_read_key("/dev/null", key, why));
-	unlink(path);
-	ASSERT_EQ(0, symlink("/etc/passwd", path));
-	EXPECT_FALSE(config_read_key(path, key, why));
-	drop();
-}
-
 static const struct refusal connection_refusals[] = {
 	{ "{}", "addr is missing" }, { "{\"addr\":\"192.0.2.1\"}", "name is missing" },
 	{ CONN ",\"adr\":\"x\"}", "unknown key 'adr'" }, { CONN ",\"queues\":0}", "queues is not" },
