@@ -33,6 +33,7 @@ static const struct attr session_attrs[] = {
 	{ "client_id", ATTR_TEXT }, { "namespace", ATTR_TEXT }, { "session_id", ATTR_TEXT },
 	{ "peer", ATTR_TEXT }, { "queues", ATTR_NUMBER }, { "placement", ATTR_TEXT },
 	{ "rights", ATTR_TEXT }, { "authenticated", ATTR_BOOL }, { "exclusive", ATTR_BOOL },
+	{ "state", ATTR_TEXT },
 };
 
 static void put_cfg_attrs(struct json_object *o, const char *dir, const struct attr *attrs,
@@ -243,6 +244,7 @@ static const struct column session_columns[] = {
 	{ "PEER", "peer", COL_TEXT }, { "QUEUES", "queues", COL_NUMBER },
 	{ "NAMESPACE", "namespace", COL_TEXT }, { "RIGHTS", "rights", COL_TEXT },
 	{ "KEY", "authenticated", COL_BOOL }, { "EXCLUSIVE", "exclusive", COL_BOOL },
+	{ "STATE", "state", COL_TEXT },
 };
 
 static void print_part(struct json_object *all, const char *key, const char *none,
