@@ -20,19 +20,17 @@ choose_qemu() {
 	qemu=(qemu-system-x86_64)
 }
 
+# Without rep movsb's quick forms: TCG stores a byte at a time there. That is slow, and a copy that a
+# kill or a traced power cut interrupts would be torn within a word, as no CPU or HCA tears it.
+#
 # A usable /dev/kvm is not proof: boot a kernel with it once, and look for the
 # token that init sends through QEMU's debug exit. Remembered until the host
 # reboots.
 choose_accel() {
 	local verdict
-	accel=(-accel tcg,thread=multi -cpu max)
+	accel=(-accel tcg,thread=multi -cpu "max,-fsrm,-erms")
 	accel_name=TCG
-	if [[ -n $opt_trace ]]; then
-		# A rep movsb would be a store per byte.
-		accel=(-accel tcg,thread=multi -cpu "max,-fsrm,-erms")
-		return
-	fi
-	[[ -z $opt_plugin ]] || return 0
+	[[ -z $opt_trace$opt_plugin ]] || return 0
 	[[ ${PMOF_LAB_ACCEL:-} != tcg && -w /dev/kvm ]] || return 0
 	verdict=$cache/lab/kvm-$(</proc/sys/kernel/random/boot_id)
 	if [[ ! -f $verdict ]]; then
