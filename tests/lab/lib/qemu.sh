@@ -20,15 +20,16 @@ choose_qemu() {
 	qemu=(qemu-system-x86_64)
 }
 
-# Without rep movsb's quick forms: TCG stores a byte at a time there. That is slow, and a copy that a
-# kill or a traced power cut interrupts would be torn within a word, as no CPU or HCA tears it.
-#
+# Without rep movsb's quick forms, or the kernel copies by it: a copy that a kill or a traced power cut
+# interrupts would be torn within a word, as no HCA tears it. And TCG stores a byte at a time there.
+cpu_without="-fsrm,-erms"
+
 # A usable /dev/kvm is not proof: boot a kernel with it once, and look for the
 # token that init sends through QEMU's debug exit. Remembered until the host
 # reboots.
 choose_accel() {
 	local verdict
-	accel=(-accel tcg,thread=multi -cpu "max,-fsrm,-erms")
+	accel=(-accel tcg,thread=multi -cpu "max,$cpu_without")
 	accel_name=TCG
 	[[ -z $opt_trace$opt_plugin ]] || return 0
 	[[ ${PMOF_LAB_ACCEL:-} != tcg && -w /dev/kvm ]] || return 0
@@ -39,14 +40,14 @@ choose_accel() {
 		if (kvm_boots) 2>/dev/null; then echo yes; else echo no; fi >"$verdict"
 	fi
 	[[ $(<"$verdict") == yes ]] || return 0
-	accel=(-accel kvm -cpu host)
+	accel=(-accel kvm -cpu "host,$cpu_without")
 	accel_name=KVM
 }
 
 kvm_boots() {
 	local pid status tries=150 log=$private/kvm.log
 	setpriv --pdeathsig KILL "${qemu[@]}" -nodefaults -no-user-config \
-		-display none -no-reboot -machine q35 -accel kvm -cpu host -m 1G \
+		-display none -no-reboot -machine q35 -accel kvm -cpu "host,$cpu_without" -m 1G \
 		-kernel "$image" -initrd "$private/initrd" \
 		-append "panic=-1 LAB_TRIAL=1" \
 		-device isa-debug-exit,iobase=0xf4,iosize=0x04 \
