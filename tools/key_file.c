@@ -66,7 +66,7 @@ static const char *reason(int error)
 	case -EINVAL:
 		return "holds no key: 32 to 128 hexadecimal digits";
 	case -EPERM:
-		return "may be read by others: chmod 600";
+		return "may be read by others than its owner: it wants mode 0600";
 	case -EACCES:
 		return "belongs to somebody else, or may not be read";
 	case -EBADF:
