@@ -26,7 +26,7 @@ static int check_file(int fd, bool kept)
 	return st.st_uid && st.st_uid != geteuid() ? -EACCES : 0;
 }
 
-/* A pipe gives it in pieces. Return: bytes, the last of TEXT_MAX + 1 only if it is too long. */
+/* A pipe gives it in pieces. Return: bytes, with a NUL behind them, or a negative errno. */
 static int read_text(int fd, char text[TEXT_MAX + 1])
 {
 	int len = 0;

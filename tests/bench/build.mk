@@ -26,10 +26,11 @@ $(BENCH_BUILD)/rpma_server: tests/bench/rpma_server.c tests/bench/rpma.h tests/b
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) -O2 -o $@ $< -lrpma -libverbs -lpthread
 
-INSN_SRC := tests/bench/insn/plugin.c tests/bench/insn/profile.c tests/crash/plugin/insn.c tests/crash/plugin/guest.c
+INSN_SRC := tests/bench/insn/plugin.c tests/bench/insn/profile.c \
+	tests/crash/plugin/insn.c tests/crash/plugin/guest.c
 
-$(BENCH_BUILD)/insn.so: $(INSN_SRC) $(wildcard tests/crash/plugin/*.h tests/bench/insn/*.h) tests/bench/insn.h \
-		tests/bench/build.mk
+$(BENCH_BUILD)/insn.so: $(INSN_SRC) $(wildcard tests/crash/plugin/*.h tests/bench/insn/*.h) \
+		tests/bench/insn.h tests/bench/build.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wmissing-prototypes \
 		-Wstrict-prototypes -D_GNU_SOURCE -fvisibility=hidden -fPIC -shared \
