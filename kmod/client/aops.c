@@ -192,6 +192,17 @@ static int piece_start(struct cache_io *io, const struct pmof_range *range)
 	return rc;
 }
 
+/*
+ * Pages that never got a slot have failed, or are to be moved again: io_end().  A piece that
+ * is under way may be lost at the same time: never take back what piece_done() has set.
+ */
+static void io_failed(struct cache_io *io, int rc)
+{
+	cmpxchg(&io->req.status, 0, rc);
+	if (rc == -PMOF_LOST)
+		WRITE_ONCE(io->lost, true);
+}
+
 /* Where there are bad pages, by themselves: the pages stay where they are meanwhile. */
 static void issue_bad(struct cache_io *io, const struct pmof_range *range)
 {
@@ -206,7 +217,7 @@ static void issue_bad(struct cache_io *io, const struct pmof_range *range)
 
 		rc = pmof_bad_errno(rc);
 		if (rc)
-			cmpxchg(&io->req.status, 0, rc);
+			io_failed(io, rc);
 		else
 			account(conn, io->wbc, part.length);
 		piece_end(io->mapping, &part, io->wbc, rc, io->wbc);
@@ -229,8 +240,7 @@ static void io_issue(struct cache_io *io)
 	}
 	rc = piece_start(io, &range);
 	if (rc) {
-		cmpxchg(&io->req.status, 0, rc);
-		io->lost |= rc == -PMOF_LOST;
+		io_failed(io, rc);
 		piece_end(io->mapping, &range, io->wbc, rc, io->wbc);
 	}
 }
@@ -266,9 +276,19 @@ static void io_add(struct cache_io *io, struct folio *folio)
 }
 
 /*
+ * A page that a call of the same direction had, when its connection was lost.  What is lost
+ * on its way out is under write-back until somebody has moved or ended it, what is lost on
+ * its way in never is: to write a page that was to be read would put what nobody has read.
+ */
+static bool is_lost(const struct cache_io *io, struct folio *folio)
+{
+	return folio_test_checked(folio) && folio_test_writeback(folio) == !!io->wbc;
+}
+
+/*
  * Takes the next page, from @index on, whose connection was lost: it is locked, or
  * under write-back, and whoever takes it moves or ends it.  That need not be who
- * had it before.  NULL: there is none.
+ * had it before, but another call of the same direction.  NULL: there is none.
  */
 static struct folio *take_lost(struct cache_io *io, pgoff_t index)
 {
@@ -279,7 +299,7 @@ static struct folio *take_lost(struct cache_io *io, pgoff_t index)
 	mutex_lock(&c->lost_lock);
 	rcu_read_lock();
 	xas_for_each(&xas, folio, io->highest)
-		if (!xas_retry(&xas, folio) && !xa_is_value(folio) && folio_test_checked(folio))
+		if (!xas_retry(&xas, folio) && !xa_is_value(folio) && is_lost(io, folio))
 			break;
 	rcu_read_unlock();
 	if (folio)
@@ -326,7 +346,7 @@ static int io_end(struct cache_io *io)
 		waited = pmof_req_wait(&io->req);
 		if (!status && waited != -PMOF_LOST)
 			status = waited;
-		rc = io->lost ? io_again(io) : 0;
+		rc = READ_ONCE(io->lost) ? io_again(io) : 0;
 	}
 	return status ?: rc;
 }
