@@ -12,21 +12,40 @@ static struct kmem_cache *async_cache;
 /* What has to sleep at its end; perhaps for pages that only a teardown gets free. */
 struct workqueue_struct *pmof_async_wq;
 
-/* From a context that must not sleep. */
+/*
+ * Where it is begun again from.  An iovec is the submitter's, often on his stack, and he
+ * frees it when he has submitted: aio does.  Bio_vecs stay as long as their pages do.
+ */
+static bool keep_iter(struct pmof_async *a, const struct pmof_req *op)
+{
+	struct iov_iter iter = op->iter;
+
+	a->req.from = iter;
+	a->iovec = NULL;
+	if (!iter_is_iovec(&iter))
+		return true;
+	a->iovec = dup_iter(&a->req.from, &iter, GFP_NOWAIT | __GFP_NOWARN);
+	return a->iovec;
+}
+
+/* From a context that must not sleep.  NULL: there is no memory now. */
 struct pmof_async *pmof_async_alloc(const struct pmof_req *op)
 {
 	struct pmof_async *a = kmem_cache_alloc(async_cache, GFP_NOWAIT | __GFP_NOWARN);
 
-	if (a) {
-		a->req = *op;
-		a->req.from = op->iter;
-		a->mm = op->call || user_backed_iter(&op->iter) ? current->mm : NULL;
-	}
-	return a;
+	if (!a)
+		return NULL;
+	a->req = *op;
+	a->mm = op->call || user_backed_iter(&op->iter) ? current->mm : NULL;
+	if (keep_iter(a, op))
+		return a;
+	kmem_cache_free(async_cache, a);
+	return NULL;
 }
 
 void pmof_async_free(struct pmof_async *a)
 {
+	kfree(a->iovec);
 	kmem_cache_free(async_cache, a);
 }
 

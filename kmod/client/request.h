@@ -109,6 +109,7 @@ struct pmof_async {
 	struct pmof_req req;
 	struct mm_struct *mm;		/* where its memory is, if that is user space's */
 	struct pmof_parked parked;
+	const void *iovec;		/* of req.from: a copy; or NULL */
 	struct work_struct work;
 	int result;			/* if it has run in the work */
 	union {

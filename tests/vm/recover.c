@@ -12,8 +12,9 @@
  *   puts with NOREPLAY: the same; with breaks at least one of them;
  *   restart: the server restarts: PERSIST and fsync, EIO, and then it is all put anew;
  *   errors: any, with one of the errors of a lost connection, and then it is repeated.
- * Each thread has records of its own: {n, n, n, ...}; at the end each holds the last
- * number that was acknowledged.
+ * Each thread has records of its own, in which each word says n and its KiB; at the end
+ * each holds the last number that was acknowledged.  Between those of the mapping lies what nobody
+ * writes, and some threads read that all the time.
  */
 #include <inttypes.h>
 #include <linux/aio_abi.h>
@@ -30,6 +31,10 @@
 #define AREA		(SLOTS * 16384UL)
 #define BASE		(64 * MiB)
 #define AIO_DEPTH	4
+#define AIO_PARTS	12	/* more than the kernel has on its stack */
+#define SPARE		(LEN / 4096)	/* page of a slot that no record lies in */
+#define SPARE_BYTE	0x5a
+#define READERS		3
 
 struct worker {
 	const char *name;
@@ -49,11 +54,17 @@ struct worker {
 static int fd, block_fd, map_fd;
 static bool restart, errors, breaks;
 static char stop_path[256];
-static sigjmp_buf bus_place;
+static __thread sigjmp_buf bus_place;
 
 static uint64_t place(const struct worker *w, int slot)
 {
 	return w->offset + slot * 16384UL;
+}
+
+/* Word @i of record @n: what belongs elsewhere in it is wrong, too. */
+static uint64_t word(uint64_t n, size_t i)
+{
+	return n | (uint64_t)(i * 8 / KiB) << 48;
 }
 
 static void fill(uint64_t *rec, uint64_t n)
@@ -61,7 +72,7 @@ static void fill(uint64_t *rec, uint64_t n)
 	size_t i;
 
 	for (i = 0; i < LEN / 8; i++)
-		rec[i] = n;
+		rec[i] = word(n, i);
 }
 
 static int put_durable(struct worker *w, int slot)
@@ -76,7 +87,7 @@ static int put_small(struct worker *w, int slot)
 	int rc = 0;
 
 	for (at = 0; at < LEN && !rc; at += 1024)
-		rc = vm_put(fd, place(w, slot) + at, w->rec, 1024, PMOF_F_PERSIST);
+		rc = vm_put(fd, place(w, slot) + at, (char *)w->rec + at, 1024, PMOF_F_PERSIST);
 	return rc;
 }
 
@@ -115,8 +126,8 @@ static int submit(struct worker *w, int slot)
 	for (i = 0; i < 3; i++)
 		op[i] = (struct pmof_op) {
 			.size = sizeof(op[i]), .opcode = PMOF_OP_PUT, .length = LEN / 3,
-			.offset = place(w, slot) + i * LEN / 3, .addr = (uintptr_t)w->rec,
-			.flags = PMOF_F_PERSIST,
+			.offset = place(w, slot) + i * LEN / 3,
+			.addr = (uintptr_t)w->rec + i * LEN / 3, .flags = PMOF_F_PERSIST,
 		};
 	rc = vm_submit(fd, op, 3);
 	for (i = 0; i < 3 && !rc; i++)
@@ -133,9 +144,47 @@ static int commit(struct worker *w, int slot)
 	return rc ? rc : vm_commit(fd, place(w, slot), buf, LEN + 8, w->generation[slot]);
 }
 
+/* @bytes from @from on in @n parts, of which no two are alike. */
+static void cut(struct iovec *vec, int n, char *from, size_t bytes)
+{
+	size_t part;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		part = i < n - 1 ? bytes / n + 8 * (i & 1 ? 1 : -1) : bytes;
+		vec[i] = (struct iovec) { from, part };
+		from += part;
+		bytes -= i < n - 1 ? part : 0;
+	}
+}
+
+/*
+ * Each with another iovec: one, which the kernel may not keep as such, some and many.  What is
+ * begun again when io_submit() has long returned must not take it from where the kernel had it.
+ */
+static void make_iocb(struct iocb *cb, struct iovec *vec, const struct worker *w, int slot, int i)
+{
+	static const int parts[AIO_DEPTH] = { 1, 2, 3, AIO_PARTS };
+	size_t part = LEN / AIO_DEPTH;
+	char *from = (char *)w->rec + i * part;
+
+	*cb = (struct iocb) {
+		.aio_lio_opcode = IOCB_CMD_PWRITE, .aio_fildes = fd,
+		.aio_buf = (uintptr_t)from, .aio_nbytes = part,
+		.aio_offset = place(w, slot) + i * part, .aio_rw_flags = RWF_DSYNC,
+	};
+	if (parts[i] == 1)
+		return;
+	cut(vec, parts[i], from, part);
+	cb->aio_lio_opcode = IOCB_CMD_PWRITEV;
+	cb->aio_buf = (uintptr_t)vec;
+	cb->aio_nbytes = parts[i];
+}
+
 static int aio(struct worker *w, int slot)
 {
 	static __thread aio_context_t ctx;
+	struct iovec vec[AIO_DEPTH][AIO_PARTS];
 	struct iocb cb[AIO_DEPTH], *list[AIO_DEPTH];
 	struct io_event ev[AIO_DEPTH];
 	size_t part = LEN / AIO_DEPTH;
@@ -144,15 +193,14 @@ static int aio(struct worker *w, int slot)
 	if (!ctx && syscall(SYS_io_setup, 8, &ctx))
 		return -errno;
 	for (i = 0; i < AIO_DEPTH; i++) {
-		cb[i] = (struct iocb) {
-			.aio_lio_opcode = IOCB_CMD_PWRITE, .aio_fildes = fd,
-			.aio_buf = (uintptr_t)w->rec, .aio_nbytes = part,
-			.aio_offset = place(w, slot) + i * part, .aio_rw_flags = RWF_DSYNC,
-		};
+		make_iocb(&cb[i], vec[i], w, slot, i);
 		list[i] = &cb[i];
 	}
-	if (syscall(SYS_io_submit, ctx, AIO_DEPTH, list) != AIO_DEPTH ||
-	    syscall(SYS_io_getevents, ctx, AIO_DEPTH, AIO_DEPTH, ev, NULL) != AIO_DEPTH)
+	if (syscall(SYS_io_submit, ctx, AIO_DEPTH, list) != AIO_DEPTH)
+		return -EPROTO;
+	/* It has read them. */
+	memset(vec, 0, sizeof(vec));
+	if (syscall(SYS_io_getevents, ctx, AIO_DEPTH, AIO_DEPTH, ev, NULL) != AIO_DEPTH)
 		return -EPROTO;
 	for (i = 0; i < AIO_DEPTH; i++)
 		if (ev[i].res != (int64_t)part)
@@ -186,16 +234,46 @@ static int ring_commands(struct worker *w, int slot)
 	return rc;
 }
 
+/*
+ * The record, and a page of the next one, which is not changed: what is written back lies on both
+ * sides of a page that is not.
+ */
 static int map_and_msync(struct worker *w, int slot)
 {
+	volatile uint64_t *next = (uint64_t *)(w->map + (slot + 1) % SLOTS * 16384);
+
 	/* A page that cannot be read: the server has gone for too long. */
 	if (sigsetjmp(bus_place, 1))
 		return -EIO;
 	memcpy(w->map + slot * 16384, w->rec, LEN);
-	if (!msync(w->map + slot * 16384, LEN, MS_SYNC))
+	*next = *next;
+	if (!msync(w->map, AREA, MS_SYNC))
 		return 0;
 	w->errors += errno == EIO && restart;
-	return errno == EIO && restart ? msync(w->map + slot * 16384, LEN, MS_SYNC) : -errno;
+	return errno == EIO && restart ? msync(w->map, AREA, MS_SYNC) : -errno;
+}
+
+/* Reads the pages between the records of a mapping from the server, over and over. */
+static void *read_spares(void *arg)
+{
+	struct worker *w = arg;
+	unsigned char *page;
+	size_t i;
+
+	while (access(stop_path, F_OK) && !*w->problem) {
+		page = w->map + rand() % SLOTS * 16384 + SPARE * 4096;
+		posix_fadvise(map_fd, w->offset + (page - w->map), 4096, POSIX_FADV_DONTNEED);
+		if (sigsetjmp(bus_place, 1)) {
+			usleep(100000);
+			continue;
+		}
+		for (i = 0; i < 4096 && page[i] == SPARE_BYTE; i++)
+			;
+		if (i < 4096)
+			snprintf(w->problem, sizeof(w->problem),
+				 "byte %zu of what nobody writes is %#x", i, page[i]);
+	}
+	return NULL;
 }
 
 static int block(struct worker *w, int slot)
@@ -250,9 +328,10 @@ static void check_slot(struct worker *w, int slot, bool exact)
 	if (rc)
 		snprintf(w->problem, sizeof(w->problem), "get: %s", strerror(-rc));
 	for (i = 0; i < LEN / 8 && !rc && !*w->problem; i++)
-		if (back[i] != w->acked[slot] && (exact || back[i] != w->n))
+		if (back[i] != (w->acked[slot] ? word(w->acked[slot], i) : 0) &&
+		    (exact || back[i] != word(w->n, i)))
 			snprintf(w->problem, sizeof(w->problem),
-				 "slot %d word %zu is %" PRIu64 ", acknowledged %" PRIu64, slot, i,
+				 "slot %d word %zu is %#" PRIx64 ", acknowledged %#" PRIx64, slot, i,
 				 back[i], w->acked[slot]);
 	munmap(back, LEN);
 }
@@ -310,17 +389,29 @@ static int finish(struct worker *w)
 static void prepare(struct worker *w, uint64_t offset)
 {
 	char *zero = vm_pages(AREA);
+	int slot;
 
+	for (slot = 0; slot < SLOTS && w->once == map_and_msync; slot++)
+		memset(zero + slot * 16384 + SPARE * 4096, SPARE_BYTE, 4096);
 	w->offset = offset;
 	w->rec = vm_pages(16384);
 	if (w->once == map_and_msync) {
 		w->map = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, offset);
-		if (w->map == MAP_FAILED)
+		if (w->map == MAP_FAILED || madvise(w->map, AREA, MADV_RANDOM))
 			abort();
 	}
 	if (vm_put(fd, offset, zero, AREA, PMOF_F_PERSIST))
 		abort();
 	munmap(zero, AREA);
+}
+
+static struct worker *mapped_worker(void)
+{
+	struct worker *w = workers;
+
+	while (w->once != map_and_msync)
+		w++;
+	return w;
 }
 
 static void on_bus(int sig)
@@ -331,7 +422,7 @@ static void on_bus(int sig)
 
 int main(int argc, char **argv)
 {
-	pthread_t thread[NR];
+	pthread_t thread[NR + READERS];
 	char started[256];
 	int i, bad = 0;
 
@@ -355,8 +446,11 @@ int main(int argc, char **argv)
 	for (i = 0; i < (int)NR; i++)
 		if (pthread_create(&thread[i], NULL, work, &workers[i]))
 			abort();
+	for (i = 0; i < READERS; i++)
+		if (pthread_create(&thread[NR + i], NULL, read_spares, mapped_worker()))
+			abort();
 	close(open(started, O_WRONLY | O_CREAT, 0600));
-	for (i = 0; i < (int)NR; i++)
+	for (i = 0; i < (int)NR + READERS; i++)
 		pthread_join(thread[i], NULL);
 	for (i = 0; i < (int)NR; i++)
 		bad += finish(&workers[i]);
