@@ -192,6 +192,7 @@ void pmof_blk_stale(struct pmof_conn *conn)
 {
 	if (!conn->blk || !conn->opt.writeback)
 		return;
+	/* [V7] Before the marks are gone. */
 	WRITE_ONCE(conn->blk->stale, true);
 	dev_err(&conn->dev, "unflushed writes may be lost, the disk fails all I/O: disconnect and connect again\n");
 }

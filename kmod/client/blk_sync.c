@@ -41,7 +41,9 @@ static int flush(struct pmof_conn *conn)
 		if (rc == -PMOF_LOST)
 			rc = pmof_req_again(conn, &req);
 	} while (rc == -EAGAIN);
-	return rc;
+	/* [V7] The server has restarted before this one was begun, or between two tries. */
+	smp_rmb();
+	return rc ?: READ_ONCE(conn->blk->stale) ? -EIO : 0;
 }
 
 static void flush_work_fn(struct work_struct *work)

@@ -185,8 +185,10 @@ int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 		return rc ?: written;
 	req.length = end < size ? end - start + 1 : size - start;
 	range = (struct pmof_range) { req.offset, req.length };
-	/* There may be none because the server has restarted, and all are lost. */
-	if (end != LLONG_MAX && pmof_dirty_none(conn, &range))
-		return epoch == READ_ONCE(conn->epoch) ? 0 : -EIO;
+	/* [V7] There may be none because the server has restarted, and all are lost. */
+	if (end != LLONG_MAX && pmof_dirty_none(conn, &range)) {
+		rc = file_check_and_advance_wb_err(file);
+		return rc ?: epoch == READ_ONCE(conn->epoch) ? 0 : -EIO;
+	}
 	return pmof_req_run(conn, &req);
 }

@@ -233,6 +233,18 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 }
 
 /*
+ * [V7] Puts that were not made durable may be lost: on record before anybody finds their
+ * marks gone, since who then has nothing to make durable looks here, and says so.
+ */
+void pmof_conn_puts_lost(struct pmof_conn *conn)
+{
+	errseq_set(&conn->cache.mapping->wb_err, -EIO);
+	pmof_blk_stale(conn);
+	dev_warn(&conn->dev, "%s: the server has restarted; puts that were not made durable may be lost\n",
+		 conn->opt.name);
+}
+
+/*
  * [V1] What the connections before have left.  Their queue pairs are drained, at
  * both ends, so no WRITE of theirs is in the server's HCA: no queue is dirty.
  * If the generation has changed, what was put and not made durable may be gone:
@@ -243,21 +255,16 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
  */
 static void settle(struct pmof_conn *conn, u64 generation)
 {
-	/* Where there are no marks of chunks, a queue's mark says as much. */
-	bool dirty = !conn->dirty.marked && pmof_persist_dirty(conn, NULL);
 	unsigned int i;
 
 	conn->restarted = generation != conn->login.generation;
 	if (conn->restarted) {
 		WRITE_ONCE(conn->epoch, conn->epoch + 1);
 		smp_mb(); /* pairs with that in pmof_dirty_mark() */
-		dirty |= pmof_dirty_drop(conn);
-		if (dirty) {
-			dev_warn(&conn->dev, "%s: the server has restarted; puts that were not made durable may be lost\n",
-				 conn->opt.name);
-			errseq_set(&conn->cache.mapping->wb_err, -EIO);
-			pmof_blk_stale(conn);
-		}
+		pmof_dirty_drop(conn);
+		/* Where there are no marks of chunks, a queue's mark says as much. */
+		if (!conn->dirty.marked && pmof_persist_dirty(conn, NULL))
+			pmof_conn_puts_lost(conn);
 	}
 	for (i = 0; i < conn->nr_queues; i++)
 		pmof_queue_mark_clean(&conn->queues[i], pmof_queue_put_seq(&conn->queues[i]));

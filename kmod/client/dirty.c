@@ -159,22 +159,24 @@ bool pmof_dirty_next(struct pmof_conn *conn, u64 most, struct pmof_range *run)
 
 /*
  * Forgets all marks: what they stand for may be lost.  Waits for who has taken
- * some, which a lost connection makes give them back.  Return: whether there were any.
+ * some, which a lost connection makes give them back.
  */
-bool pmof_dirty_drop(struct pmof_conn *conn)
+void pmof_dirty_drop(struct pmof_conn *conn)
 {
 	struct pmof_dirty *d = &conn->dirty;
 	bool any = false;
 	unsigned long w;
 
 	if (!d->marked)
-		return false;
+		return;
 	mutex_lock(&d->lock);
 	for (w = 0; w < BITS_TO_LONGS(d->nr); w++)
 		if (READ_ONCE(d->marked[w]))
 			any |= !!xchg(&d->marked[w], 0);
+	/* [V7] Who looks for marks does so under the lock. */
+	if (any)
+		pmof_conn_puts_lost(conn);
 	mutex_unlock(&d->lock);
-	return any;
 }
 
 /* Ends what pmof_dirty_take() has begun.  @rc: not 0: it is all still dirty. */

@@ -113,7 +113,7 @@ bool pmof_dirty_worth(const struct pmof_conn *conn, u64 length);
 void pmof_dirty_mark(struct pmof_conn *conn, u64 offset, u64 length);
 int pmof_dirty_take(struct pmof_conn *conn, const struct pmof_range *range);
 bool pmof_dirty_next(struct pmof_conn *conn, u64 most, struct pmof_range *run);
-bool pmof_dirty_drop(struct pmof_conn *conn);
+void pmof_dirty_drop(struct pmof_conn *conn);
 void pmof_dirty_end(struct pmof_conn *conn, int rc);
 
 /* train.c */

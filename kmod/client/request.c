@@ -375,6 +375,8 @@ static int persisted(struct pmof_req *req)
 	if (req->only && req->session != READ_ONCE(req->q->conn->session))
 		return -PMOF_LOST;
 	return req->file ? file_check_and_advance_wb_err(req->file) : 0;
+	/* [V7] It has found no marks because they were dropped: the record is behind them. */
+	smp_rmb();
 }
 
 /* An operation's result, from that of its slots; counts it. */
