@@ -141,10 +141,17 @@ static pgoff_t last_page(const struct pmof_range *range)
 /* What was stored to the range through mappings goes to the server, durably.  Sleeps. */
 int pmof_cache_write_out(struct pmof_conn *conn, const struct pmof_range *range)
 {
+	struct address_space *mapping = conn->cache.mapping;
+	errseq_t since = READ_ONCE(mapping->wb_err);
+	loff_t last = range->offset + range->length - 1;
+	int rc;
+
 	if (!range->length)
 		return 0;
-	return filemap_write_and_wait_range(conn->cache.mapping, range->offset,
-					    range->offset + range->length - 1);
+	rc = filemap_fdatawrite_range(mapping, range->offset, last);
+	/* An earlier error, of whatever pages, is fsync's to tell, seen or not. */
+	filemap_fdatawait_range_keep_errors(mapping, range->offset, last);
+	return rc ?: errseq_check(&mapping->wb_err, since);
 }
 
 /*
