@@ -24,6 +24,8 @@ static int objects_post(struct pmof_req *leader, struct pmof_queue *q, struct pm
 	trailer = slot->bounce.data;
 	for (i = 0; i < n; i++)
 		trailer[i] = pmof_object_trailer(req[i].offset, req[i].length);
+		req[i].sent = true;
+	}
 	len = pmof_put_objects(slot->msg.data, opcode, slot->tag, trailer, n);
 	slot->objects = req;
 	slot->nr_objects = n;

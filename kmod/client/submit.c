@@ -93,14 +93,18 @@ static int submit_reap(struct submit *s, unsigned int to)
 	return rc;
 }
 
-/* PREPAREs that follow each other go together, and so do REVALIDATEs: how many. */
+/*
+ * PREPAREs that follow each other go together, and so do REVALIDATEs: how many.  What may
+ * not be done twice not with what may: they share the message's fate.
+ */
 static unsigned int group_size(const struct pmof_req *req, unsigned int nr)
 {
 	unsigned int n = 1;
 
 	if (!pmof_req_is_object(req))
 		return 1;
-	while (n < nr && req[n].opcode == req->opcode && req[n].only == req->only)
+	while (n < nr && req[n].opcode == req->opcode && req[n].only == req->only &&
+	       req[n].flags == req->flags)
 		n++;
 	return n;
 }

@@ -68,6 +68,27 @@ TEST_F(window, a_hundred_prepares)
 	}
 }
 
+/* They share their message's fate: what may be sent twice goes not with what may not. */
+TEST_F(window, prepares_with_noreplay_by_themselves)
+{
+	struct pmof_op ops[4];
+	struct counts c;
+	int i;
+
+	self->may_change = true;
+	for (i = 0; i < 4; i++) {
+		ops[i] = op(PMOF_OP_PREPARE, i * LEN, LEN, NULL);
+		ops[i].flags = i < 2 ? 0 : PMOF_F_NOREPLAY;
+	}
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_submit(self->fd, ops, 4));
+	GREW(c, PREPARES, 4);
+	GREW(c, WR_SEND, 2);
+	GREW(c, RPC_CALLS, 2);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(pmof_trailer_prepared(ops[i].old), trailer_at(self->fd, i * LEN, LEN));
+}
+
 /* More than one message takes, and each generation at its own place. */
 TEST_F(window, as_many_prepares_as_a_submit_takes)
 {
