@@ -202,14 +202,14 @@ static int flush_persist(struct pmof_queue *q, const struct pmof_range *range)
 	/*
 	 * [V3] A FLUSH answers for what its own queue pair has written.  What those
 	 * of an earlier connection have left is placed [V1], and so the server's CPU
-	 * can write it back.
+	 * can write it back.  [V4] Begun before that is looked at: no FLUSH goes on a later one.
 	 */
-	if (conn->session > 1)
+	pmof_req_begin(&req, q);
+	if (req.session > 1)
 		return pmof_assist_persist(q, range);
 	rc = marked ? pmof_dirty_take(conn, range) : 0;
 	if (rc)
 		return rc;
-	pmof_req_begin(&req, q);
 	if (!marked)
 		rc = flush_queues(&req, range);
 	while (marked && !rc && pmof_dirty_next(conn, FLUSH_MAX_BYTES, &run))
