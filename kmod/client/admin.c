@@ -459,7 +459,7 @@ static int take_device(struct pmof_conn *conn, struct ib_device *dev)
 	if (pmof_device_goes(dev))
 		return -ENODEV;
 	if (conn->ready)
-		return max_sge_bytes(dev) < conn->max_sge_bytes ? -ENOBUFS : 0;
+		return max_sge_bytes(dev) < conn->max_sge_bytes ? -PMOF_LESS : 0;
 	conn->max_sge_bytes = max_sge_bytes(dev);
 	return 0;
 }

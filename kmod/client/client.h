@@ -74,6 +74,9 @@ static_assert(PMOF_STAT_MAX <= PMOF_STATS_NR, "counters fit");
  */
 #define PMOF_LOST	ENOLINK
 
+/* A device or queue pair can do less than the one before it: nobody below us returns it. */
+#define PMOF_LESS	EXFULL
+
 struct pmof_bad_map;
 struct pmof_blk;
 struct pmof_chain;

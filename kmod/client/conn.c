@@ -322,7 +322,7 @@ int pmof_conn_attach(struct pmof_conn *conn, const char **why)
 		rc = pmof_admin_segments(conn);
 	if (!rc)
 		rc = open_queues(conn);
-	if (rc == -ENOBUFS && conn->ready)
+	if (rc == -PMOF_LESS)
 		*why = "the RDMA devices can do less than before";
 	if (!rc)
 		conn->ready = true;

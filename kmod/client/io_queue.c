@@ -57,7 +57,7 @@ static int queue_take_limits(struct pmof_queue *q, bool first)
 	u16 read_sge = min_t(u32, PMOF_SLOT_SGE, PMOF_SLOT_WR * q->qp.max_read_sge);
 
 	if (!first)
-		return write_sge < q->write_sge || read_sge < q->read_sge ? -ENOBUFS : 0;
+		return write_sge < q->write_sge || read_sge < q->read_sge ? -PMOF_LESS : 0;
 	q->write_sge = write_sge;
 	q->read_sge = read_sge;
 	return 0;
@@ -119,7 +119,7 @@ static int queue_make_slots(struct pmof_queue *q)
 static int queue_take_slots(struct pmof_queue *q)
 {
 	pmof_trains_init(q);
-	return q->cm.depth < q->depth ? -ENOBUFS : pmof_slot_map_all(q);
+	return q->cm.depth < q->depth ? -PMOF_LESS : pmof_slot_map_all(q);
 }
 
 /**
@@ -128,7 +128,7 @@ static int queue_take_slots(struct pmof_queue *q)
  * @conn: with its admin queue
  * @id: of the queue
  *
- * On error pmof_conn_detach() frees what was made.  Return: 0; -ENOBUFS: the
+ * On error pmof_conn_detach() frees what was made.  Return: 0; -PMOF_LESS: the
  * devices can do less than before; another negative errno.
  */
 int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
@@ -139,7 +139,7 @@ int pmof_queue_open(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 	if (!q->slots)
 		queue_init(q, conn, id);
 	else if (queue_depth(conn, pmof_persist_max_wr(conn)) < q->depth)
-		return -ENOBUFS;
+		return -PMOF_LESS;
 	rc = pmof_cm_resolve(&q->cm, conn);
 	if (rc)
 		return rc;
