@@ -129,12 +129,29 @@ bool pmof_queue_stuck(const struct pmof_queue *q, unsigned long since)
 		!time_before(jiffies, READ_ONCE(q->moved) + silence);
 }
 
+/*
+ * A PERSIST, and what sends messages about objects, waits for slots of other queues, too:
+ * as long as any queue gets on, one of them may be the one.
+ */
+static bool req_stuck(const struct pmof_req *req, unsigned long since)
+{
+	const struct pmof_conn *conn = req->q->conn;
+	unsigned int i;
+
+	if (req->opcode != PMOF_OP_PERSIST && !pmof_req_is_object(req))
+		return pmof_queue_stuck(req->q, since);
+	for (i = 0; i < conn->nr_queues; i++)
+		if (!pmof_queue_stuck(&conn->queues[i], since))
+			return false;
+	return true;
+}
+
 static bool sleep(struct pmof_req *req)
 {
 	unsigned long since = jiffies;
 
 	while (!wait_for_completion_timeout(&req->done, check_interval()))
-		if (pmof_queue_stuck(req->q, since))
+		if (req_stuck(req, since))
 			return false;
 	return true;
 }
