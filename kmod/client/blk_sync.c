@@ -88,7 +88,7 @@ static void zero_work_fn(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	int rc;
 
-	rc = pmof_persist_flush_queues(q->conn, q);
+	rc = pmof_persist_flush_queues(q->conn, q, true);
 	memalloc_noio_restore(noio);
 	WRITE_ONCE(cmd->working, false);
 	if (rc || !pmof_post_begin(q->conn)) {

@@ -85,7 +85,7 @@ int pmof_call_issue(struct pmof_req *req)
 	if (req->flags & PMOF_F_ORDERED) {
 		if (req->nowait && pmof_persist_others_dirty(q))
 			return -EAGAIN;
-		rc = pmof_persist_flush_queues(q->conn, q);
+		rc = pmof_persist_flush_queues(q->conn, q, req->unkillable);
 	}
 	if (rc)
 		return rc;

@@ -22,7 +22,7 @@ static int objects_post(struct pmof_req *leader, struct pmof_queue *q, struct pm
 	if (!pmof_slot_begin(slot, &rc))
 		return rc;
 	trailer = slot->bounce.data;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		trailer[i] = pmof_object_trailer(req[i].offset, req[i].length);
 		req[i].sent = true;
 	}
@@ -57,7 +57,7 @@ int pmof_objects_issue(struct pmof_req *leader)
 
 	if (leader->nowait && pmof_persist_others_dirty(q))
 		return -EAGAIN;
-	rc = pmof_persist_flush_queues(q->conn, q);
+	rc = pmof_persist_flush_queues(q->conn, q, leader->unkillable);
 	while (!rc && i < leader->group) {
 		unsigned int n = min_t(unsigned int, leader->group - i, PMOF_MAX_OBJECTS);
 

@@ -134,19 +134,17 @@ static int flush_queue(struct pmof_queue *q, struct pmof_req *req)
  * pmof_persist_flush_queues - a READ on every dirty queue, in parallel
  * @conn: connection
  * @except: a queue to leave out, or NULL
+ * @unkillable: no signal ends the waiting for a slot
  *
  * The completion of a WRITE does not say that the data have left the remote
  * HCA; that of a READ behind it on the same queue pair does.
  *
  * Return: 0 when all have completed, or a negative errno.  Sleeps.
  */
-int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except)
+int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except,
+			      bool unkillable)
 {
-	struct pmof_req req = {
-		.opcode = PMOF_OP_PERSIST,
-		/* Whose last file goes has had its signal. */
-		.unkillable = current->flags & PF_EXITING,
-	};
+	struct pmof_req req = { .opcode = PMOF_OP_PERSIST, .unkillable = unkillable };
 	unsigned int i;
 	int rc = 0, waited;
 

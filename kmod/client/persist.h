@@ -63,7 +63,8 @@ unsigned int pmof_persist_max_wr(const struct pmof_conn *conn);
 struct pmof_queue *pmof_persist_message_queue(struct pmof_queue *q);
 bool pmof_persist_dirty(const struct pmof_conn *conn, const struct pmof_queue *except);
 bool pmof_persist_others_dirty(const struct pmof_queue *q);
-int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except);
+int pmof_persist_flush_queues(struct pmof_conn *conn, const struct pmof_queue *except,
+			      bool unkillable);
 void pmof_queue_mark_clean(struct pmof_queue *q, s64 seq);
 
 /* The method for a durable put of @bytes. */

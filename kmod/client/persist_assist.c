@@ -124,7 +124,7 @@ int pmof_assist_persist(struct pmof_queue *q, const struct pmof_range *range)
 		return rc;
 	q = pmof_persist_message_queue(q);
 	/* [P2] The message's own queue needs none: see pmof_send_init(). */
-	rc = pmof_persist_flush_queues(conn, q);
+	rc = pmof_persist_flush_queues(conn, q, false);
 	pmof_req_begin(&req, q);
 	if (!rc)
 		rc = marked ? assist_marked(&req) : assist_range(&req, range);

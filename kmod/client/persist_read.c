@@ -85,7 +85,7 @@ static int read_finish_commit(struct pmof_req *req)
 /* [P3] One READ covers all that its queue has written, so the range does not matter. */
 static int read_persist(struct pmof_queue *q, const struct pmof_range *range)
 {
-	return pmof_persist_flush_queues(q->conn, NULL);
+	return pmof_persist_flush_queues(q->conn, NULL, false);
 }
 
 const struct pmof_persist_ops pmof_persist_read = {
