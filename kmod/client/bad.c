@@ -231,11 +231,7 @@ static int move_good(struct mover *m, u64 offset, u64 length)
 	rc = pmof_transfer(&sub);
 	waited = pmof_req_wait(&sub);
 	pmof_window_end(&sub);
-	rc = rc ?: waited;
-	if (sub.kept) {
-		waited = pmof_transfer_deliver(&sub);
-		rc = rc ?: waited;
-	}
+	rc = pmof_transfer_end(&sub, rc ?: waited);
 	req->sent |= sub.sent;
 	req->iter = sub.iter;
 	iov_iter_reexpand(&req->iter, iov_iter_count(&req->iter) + more);

@@ -276,10 +276,10 @@ extern struct workqueue_struct *pmof_wq;
 int pmof_conn_create(const struct pmof_options *opt, const char **why);
 int pmof_conn_remove(struct pmof_conn *conn);
 int pmof_conn_attach(struct pmof_conn *conn, const char **why);
+void pmof_conn_puts_lost(struct pmof_conn *conn);
 void pmof_conn_detach(struct pmof_conn *conn);
 bool pmof_device_goes(const struct ib_device *ibdev);
 int pmof_conn_init(void);
-void pmof_conn_puts_lost(struct pmof_conn *conn);
 void pmof_conn_exit(void);
 
 /* recover.c */

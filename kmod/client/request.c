@@ -161,6 +161,7 @@ void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
 	req->q = q;
 	req->session = READ_ONCE(q->conn->session);
 	req->epoch = READ_ONCE(q->conn->epoch);
+	req->copy_max = READ_ONCE(q->conn->copy_max);
 	req->fence = false;
 	req->posted = false;
 	req->status = 0;
@@ -374,9 +375,9 @@ static int persisted(struct pmof_req *req)
 	/* Its messages are not its own, and may have gone on another connection. */
 	if (req->only && req->session != READ_ONCE(req->q->conn->session))
 		return -PMOF_LOST;
-	return req->file ? file_check_and_advance_wb_err(req->file) : 0;
 	/* [V7] It has found no marks because they were dropped: the record is behind them. */
 	smp_rmb();
+	return req->file ? file_check_and_advance_wb_err(req->file) : 0;
 }
 
 /* An operation's result, from that of its slots; counts it. */
@@ -405,12 +406,7 @@ int pmof_req_finish(struct pmof_req *req)
 	int rc = pmof_req_wait(req);
 
 	pmof_window_end(req);
-	if (req->kept) {
-		int delivered = pmof_transfer_deliver(req);
-
-		rc = rc ?: delivered;
-	}
-	rc = req_result(req, rc);
+	rc = req_result(req, pmof_transfer_end(req, rc));
 	if (!rc && pmof_req_is_call(req))
 		rc = pmof_call_deliver(req);
 	return rc;

@@ -51,6 +51,7 @@ struct pmof_req {
 	bool unkillable;		/* no signal ends its waiting for a slot */
 	bool sent;			/* something of it was posted, on whatever connection */
 	u8 losses;			/* connections that were lost under it */
+	u16 copy_max;			/* conn->copy_max when it was begun: is asked several times */
 	u32 session;			/* conn->session when it was begun */
 	u32 epoch;			/* conn->epoch then */
 	int status;			/* first error of a slot */
@@ -93,7 +94,7 @@ void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, 
 int pmof_transfer(struct pmof_req *req);
 bool pmof_transfer_one_piece(const struct pmof_req *req);
 int pmof_transfer_atomic(struct pmof_req *req);
-int pmof_transfer_deliver(struct pmof_req *req);
+int pmof_transfer_end(struct pmof_req *req, int rc);
 
 /* window.c */
 bool pmof_window_takes(const struct iov_iter *iter);
@@ -108,8 +109,8 @@ void pmof_window_end(struct pmof_req *req);
 struct pmof_async {
 	struct pmof_req req;
 	struct mm_struct *mm;		/* where its memory is, if that is user space's */
-	struct pmof_parked parked;
 	const void *iovec;		/* of req.from: a copy; or NULL */
+	struct pmof_parked parked;
 	struct work_struct work;
 	int result;			/* if it has run in the work */
 	union {

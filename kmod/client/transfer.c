@@ -134,8 +134,17 @@ static bool copy_to(struct pmof_req *req, const void *from)
 	return false;
 }
 
-/* Copies a finished bounced get to its owner and frees its slot.  Return: 0, -EFAULT, -ENOMEM. */
-int pmof_transfer_deliver(struct pmof_req *req)
+/* A finished bounced get has failed: its buffer has what was there before, perhaps another's. */
+static void forget(struct pmof_req *req)
+{
+	struct pmof_slot *slot = req->kept;
+
+	req->kept = NULL;
+	pmof_slot_put(slot);
+}
+
+/* Copies it to its owner and frees its slot.  Return: 0, -EFAULT, -ENOMEM. */
+static int deliver(struct pmof_req *req)
 {
 	struct pmof_slot *slot = req->kept;
 	void *copy = NULL;
@@ -156,6 +165,23 @@ int pmof_transfer_deliver(struct pmof_req *req)
 	delivered = copy_to(req, copy);
 	kfree(copy);
 	return delivered ? 0 : -EFAULT;
+}
+
+/**
+ * pmof_transfer_end - end a request whose slots are done
+ * @req: a bounced get's slot is freed, and its data are its owner's if it has succeeded
+ * @rc: what has become of it
+ *
+ * Return: @rc, -EFAULT or -ENOMEM.  Sleeps.
+ */
+int pmof_transfer_end(struct pmof_req *req, int rc)
+{
+	if (!req->kept)
+		return rc;
+	if (!rc)
+		return deliver(req);
+	forget(req);
+	return rc;
 }
 
 static enum dma_data_direction req_dir(const struct pmof_req *req)
@@ -286,7 +312,7 @@ static bool is_bounced(const struct pmof_req *req)
 	if (!pmof_window_takes(&req->iter))
 		return true;
 	/* A bounced get keeps its slot until somebody has finished it: not in a pipeline. */
-	return pmof_req_bytes(req) <= READ_ONCE(req->q->conn->copy_max) && in_one_segment(req) &&
+	return pmof_req_bytes(req) <= req->copy_max && in_one_segment(req) &&
 	       !((req->pipelined || req->end) && req->opcode == PMOF_OP_GET);
 }
 
