@@ -258,7 +258,8 @@ static enum blk_eh_timer_return blk_timeout(struct request *rq)
 	struct pmof_queue *q = rq->mq_hctx->driver_data;
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 
-	if (!READ_ONCE(cmd->working) && pmof_queue_stuck(q, cmd->since))
+	/* Pairs with zero_work_fn(): who no longer works has a newer beginning. */
+	if (!smp_load_acquire(&cmd->working) && pmof_queue_stuck(q, READ_ONCE(cmd->since)))
 		pmof_conn_lost(q->conn, PMOF_NO_ANSWER);
 	return BLK_EH_RESET_TIMER;
 }
