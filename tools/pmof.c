@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "standard_fds.h"
 #include "tool.h"
 
 static const struct command commands[] = {
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	open_standard_fds();
 	argp_err_exit_status = EXIT_USAGE;
 	argp_program_version = "pmof " PMOF_VERSION;
 	status = run_command("pmof", commands, argc, argv);

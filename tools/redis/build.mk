@@ -8,7 +8,7 @@ REDIS := $(USER_BUILD)/pmof-redis
 REDIS_MAN := $(USER_BUILD)/man/pmof-redis.1
 HAVE_HIREDIS := $(shell $(PKG_CONFIG) --exists hiredis 2>/dev/null && echo yes)
 
-$(REDIS): $(REDIS_SRC) tools/redis/redis.h $(LIBPMOFKV_A) $(LIBPMOF_A)
+$(REDIS): $(REDIS_SRC) tools/redis/redis.h tools/standard_fds.h $(LIBPMOFKV_A) $(LIBPMOF_A)
 	$(Q)$(CC) $(PMOF_CFLAGS) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -pthread -o $@ $(REDIS_SRC) \
 		$(LIBPMOFKV_A) $(LIBPMOF_A) -l:libhiredis.a
 

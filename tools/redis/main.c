@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../standard_fds.h"
 #include "redis.h"
 
 #define CLIENTS_MAX	10000
@@ -187,6 +188,7 @@ int main(int argc, char **argv)
 	struct arguments a = { .family = AF_INET, .addr4.s_addr = htonl(INADDR_LOOPBACK),
 			       .port = 6379, .clients = 256 };
 
+	open_standard_fds();
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	return run(&a);
