@@ -258,6 +258,28 @@ static bool check_links(struct json_object *o, const struct config_kind *kind, c
 	return true;
 }
 
+/* A client has one right to a namespace, or none. */
+static bool check_rights(struct json_object *o, char *why)
+{
+	struct json_object *l = json_list(o, "namespaces"), *writers, *readers;
+	const char *id;
+	size_t i, j;
+
+	for (i = 0; i < json_length(l); i++) {
+		writers = json_list(json_object_array_get_idx(l, i), "allowed_clients");
+		readers = json_list(json_object_array_get_idx(l, i), "read_only_clients");
+		for (j = 0; j < json_length(writers); j++) {
+			id = json_object_get_string(json_object_array_get_idx(writers, j));
+			if (!json_has_text(readers, id))
+				continue;
+			snprintf(why, WHY_MAX, "namespaces, entry %zu: client '%s' is in both lists",
+				 i + 1, id);
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool is_list(const char *name)
 {
 	size_t k;
@@ -301,7 +323,7 @@ static bool check_server(struct json_object *o, char *why)
 	for (k = 0; k < CONFIG_KINDS; k++)
 		if (!check_links(o, &config_kinds[k], why))
 			return false;
-	return check_enabled(o, "namespaces", "device_path", why) &&
+	return check_rights(o, why) && check_enabled(o, "namespaces", "device_path", why) &&
 	       check_enabled(o, "ports", "addr", why);
 }
 

@@ -169,6 +169,19 @@ bool read_line(char *buf, size_t size, const char *fmt, ...)
 	return ok;
 }
 
+bool cfg_has(const char *fmt, ...)
+{
+	char path[CFG_PATH_MAX];
+	struct stat st;
+	va_list args;
+	int ret;
+
+	va_start(args, fmt);
+	ret = make_path(path, fmt, args);
+	va_end(args);
+	return !ret && !lstat(path, &st);
+}
+
 static int link_path(char *path, const char *name, unsigned int port)
 {
 	int n = snprintf(path, CFG_PATH_MAX, CFG_PMOF "/ports/%u/namespaces/%s", port, name);
@@ -197,21 +210,20 @@ int cfg_unlink(const char *name, unsigned int port)
 
 bool cfg_linked(const char *name, unsigned int port)
 {
-	char path[CFG_PATH_MAX];
-	struct stat st;
-
-	return !link_path(path, name, port) && !lstat(path, &st);
+	return cfg_has("ports/%u/namespaces/%s", port, name);
 }
 
 int cfg_symlink(const char *dir, const char *target, const char *name)
 {
 	char from[CFG_PATH_MAX], to[CFG_PATH_MAX];
 	int n = snprintf(from, sizeof(from), CFG_PMOF "/%s/%s", dir, name);
-	int m = snprintf(to, sizeof(to), CFG_PMOF "/%s/%s", target, name);
+	int m = snprintf(to, sizeof(to), CFG_PMOF "/%s/%s", target, name), ret;
 
 	if (n < 0 || n >= CFG_PATH_MAX || m < 0 || m >= CFG_PATH_MAX)
 		return -ENAMETOOLONG;
-	return symlink(to, from) && errno != EEXIST ? -errno : 0;
+	ret = symlink(to, from) ? -errno : 0;
+	/* The kernel says so also of a client that is in the namespace's other list. */
+	return ret == -EEXIST && cfg_has("%s/%s", dir, name) ? 0 : ret;
 }
 
 static int allow_path(char *path, const char *name, const char *id, bool read_only)

@@ -24,6 +24,9 @@ PRINTF(1, 2) int cfg_mkdir(const char *fmt, ...);
 PRINTF(1, 2) int cfg_rmdir(const char *fmt, ...);
 PRINTF(2, 3) int cfg_write(const char *value, const char *fmt, ...);
 
+/* Is it there? Of a link: itself. */
+PRINTF(1, 2) bool cfg_has(const char *fmt, ...);
+
 /* Reads an attribute into @buf of CFG_VALUE_MAX bytes, without the newline. */
 PRINTF(2, 3) int cfg_read(char *buf, const char *fmt, ...);
 

@@ -241,6 +241,16 @@ size_t json_length(struct json_object *list)
 	return list ? json_object_array_length(list) : 0;
 }
 
+bool json_has_text(struct json_object *list, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < json_length(list); i++)
+		if (!strcmp(json_object_get_string(json_object_array_get_idx(list, i)), text))
+			return true;
+	return false;
+}
+
 const char *json_text(struct json_object *o, const char *key, const char *otherwise)
 {
 	struct json_object *v;

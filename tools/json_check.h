@@ -52,6 +52,9 @@ bool json_check_list(struct json_object *o, const char *key, const struct json_k
 struct json_object *json_list(struct json_object *o, const char *key);
 size_t json_length(struct json_object *list);
 
+/* Is @text in a list of texts, which may be NULL? */
+bool json_has_text(struct json_object *list, const char *text);
+
 /* What is at @key of @o, or @otherwise. */
 const char *json_text(struct json_object *o, const char *key, const char *otherwise);
 int64_t json_number(struct json_object *o, const char *key, int64_t otherwise);

@@ -49,6 +49,42 @@ static bool is_port(const struct item *t)
 	return t->kind == &config_kinds[CONFIG_PORTS];
 }
 
+static void hint_unchanged(const struct item *t)
+{
+	hint("nothing was changed; `pmof server %s` ends it", is_port(t) ? "unlisten" : "unexport");
+}
+
+/* Of one list of the file, none may be in the other list here: it would have another right. */
+static bool check_list(const struct item *t, const struct config_link *link,
+		       const struct config_link *other)
+{
+	struct json_object *list = json_list(t->o, link->key);
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < json_length(list); i++) {
+		name = json_object_get_string(json_object_array_get_idx(list, i));
+		if (!cfg_has("%s/%s/%s", t->dir, other->key, name))
+			continue;
+		complain("%s is there already, with '%s' in %s, not in %s", t->what, name,
+			 other->key, link->key);
+		hint("nothing was changed; `pmof server disallow` takes it out");
+		return false;
+	}
+	return true;
+}
+
+static bool check_lists(const struct item *t)
+{
+	const struct config_link *link, *other;
+
+	for (link = t->kind->link; link->key; link++)
+		for (other = t->kind->link; other->key; other++)
+			if (other != link && !check_list(t, link, other))
+				return false;
+	return true;
+}
+
 /* An enabled one must be what the file says: nothing of it can be changed. */
 static bool check_enabled_item(const struct item *t)
 {
@@ -59,14 +95,18 @@ static bool check_enabled_item(const struct item *t)
 
 	if (!is_enabled(t))
 		return true;
+	if (!json_flag(t->o, "enable", true)) {
+		complain("%s is enabled, and the file says that it is not", t->what);
+		hint_unchanged(t);
+		return false;
+	}
 	for (i = 0; i < t->kind->nr_attrs; i++) {
 		want = json_plain(t->o, key[i].name, number, sizeof(number));
 		if (!want || cfg_read(have, "%s/%s", t->dir, key[i].name) || !strcmp(have, want))
 			continue;
 		complain("%s is there already, with %s '%s', not '%s'", t->what, key[i].name, have,
 			 want);
-		hint("nothing was changed; `pmof server %s` ends it",
-		     is_port(t) ? "unlisten" : "unexport");
+		hint_unchanged(t);
 		return false;
 	}
 	return true;
@@ -300,7 +340,7 @@ static bool check_item(const struct item *t)
 
 	explicit_bzero(key, sizeof(key));
 	if (ok)
-		return check_enabled_item(t);
+		return check_lists(t) && check_enabled_item(t);
 	complain("%s: %s", t->what, why);
 	hint("nothing was changed");
 	return false;
