@@ -126,19 +126,25 @@ static bool has_attr(int instance, const char *attr, const char *value)
 	return !pmof_read_attr(instance, attr, text, sizeof(text)) && !strcmp(text, value);
 }
 
+/* The kernel spells it in its own way. */
+static bool has_addr(int instance, const struct addr *addr)
+{
+	char text[256];
+
+	return !pmof_read_attr(instance, "address", text, sizeof(text)) && addr_is(addr, text);
+}
+
 /* The device that is connected to the same namespace, -1: there is none. */
 static int find_connected(const struct pmof_connect_args *args)
 {
 	struct addr addr = { .port = args->port };
 	int *instances, i, n, found = -1;
-	char text[ADDR_TEXT_MAX];
 
 	snprintf(addr.host, sizeof(addr.host), "%s", args->addr);
-	format_addr(&addr, text, sizeof(text));
 	n = pmof_list(&instances);
 	for (i = 0; i < n && found < 0; i++)
 		if (has_attr(instances[i], "namespace", args->name) &&
-		    has_attr(instances[i], "address", text) &&
+		    has_addr(instances[i], &addr) &&
 		    !has_attr(instances[i], "state", "dead"))
 			found = instances[i];
 	if (n >= 0)

@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -209,6 +210,48 @@ int parse_addr(const char *s, struct addr *addr)
 	if (!ret && *end)
 		ret = set_port(addr, end);
 	return ret;
+}
+
+/* An address in binary, without its scope; its length, 0: it is none. */
+static size_t host_bytes(const char *host, unsigned char bytes[sizeof(struct in6_addr)])
+{
+	char bare[ADDR_HOST_MAX];
+
+	snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(host, "%"), host);
+	if (inet_pton(AF_INET, bare, bytes) == 1)
+		return sizeof(struct in_addr);
+	return inet_pton(AF_INET6, bare, bytes) == 1 ? sizeof(struct in6_addr) : 0;
+}
+
+/* As the kernel takes it: a number, or the name of an interface. 0: there is none. */
+static unsigned int scope_index(const char *scope)
+{
+	unsigned int n;
+
+	return parse_uint(scope, 1, UINT32_MAX, &n) ? if_nametoindex(scope) : n;
+}
+
+static bool same_scope(const char *a, const char *b)
+{
+	return !a || !b || !strcmp(a, b) ||
+	       (scope_index(a + 1) && scope_index(a + 1) == scope_index(b + 1));
+}
+
+bool same_host(const char *a, const char *b)
+{
+	unsigned char x[sizeof(struct in6_addr)], y[sizeof(struct in6_addr)];
+	size_t len = host_bytes(a, x);
+
+	return len && len == host_bytes(b, y) && !memcmp(x, y, len) &&
+	       same_scope(strchr(a, '%'), strchr(b, '%'));
+}
+
+bool addr_is(const struct addr *addr, const char *text)
+{
+	struct addr other;
+
+	return !parse_addr(text, &other) && other.port == addr->port &&
+	       same_host(other.host, addr->host);
 }
 
 char *format_addr(const struct addr *addr, char *buf, size_t size)

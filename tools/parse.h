@@ -37,6 +37,15 @@ int parse_seconds(const char *s, uint64_t *ns);
 /* "A", "A:PORT", "[A]", "[A]:PORT"; an IPv6 address may have a %scope. */
 int parse_addr(const char *s, struct addr *addr);
 
+/*
+ * True if two addresses are one, however they are spelled. Scopes must name one interface
+ * where both have one.
+ */
+bool same_host(const char *a, const char *b);
+
+/* True if @text, as parse_addr() takes it, is @addr. */
+bool addr_is(const struct addr *addr, const char *text);
+
 /* "A:PORT", with brackets around an IPv6 address; returns @buf. */
 char *format_addr(const struct addr *addr, char *buf, size_t size);
 #define ADDR_TEXT_MAX	(ADDR_HOST_MAX + 8)

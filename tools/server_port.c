@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* pmof server listen and unlisten. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +10,6 @@
 #include "server.h"
 
 /* --- finding a port -------------------------------------------------------- */
-
-/* The same address may be spelled in many ways. */
-static bool same_host(const char *a, const char *b)
-{
-	struct in6_addr x, y;
-
-	if (!strcmp(a, b))
-		return true;
-	return inet_pton(AF_INET6, a, &x) == 1 && inet_pton(AF_INET6, b, &y) == 1 &&
-	       !memcmp(&x, &y, sizeof(x));
-}
 
 static bool port_has_addr(unsigned int id, const struct addr *addr)
 {

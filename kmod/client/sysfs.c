@@ -38,7 +38,6 @@ static const char *service_name(u8 service)
 
 CONN_ATTR(state, "%s", pmof_state_name(READ_ONCE(conn->state)));
 CONN_ATTR(namespace, "%s", conn->opt.name);
-CONN_ATTR(address, "%pISpc", &conn->peer);
 CONN_ATTR(size, "%llu", conn->login.ns_size);
 CONN_ATTR(segment_size, "%llu", conn->login.segment_size);
 CONN_ATTR(generation, "%016llx", conn->login.generation);
@@ -60,6 +59,17 @@ CONN_ATTR(reconnects, "%u", READ_ONCE(conn->reconnects));
 CONN_ATTR(keep_alive_tmo, "%u", conn->opt.keep_alive_tmo);
 CONN_ATTR(bad_sectors, "%llu", pmof_bad_sectors(conn));
 CONN_ATTR(client_id, "%s", conn->opt.id);
+
+/* With its scope where it has one: %pISpsc shows one that is 0, too. */
+static ssize_t address_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct sockaddr_storage *peer = &to_conn(dev)->peer;
+
+	if (peer->ss_family == AF_INET6 && ((const struct sockaddr_in6 *)peer)->sin6_scope_id)
+		return sysfs_emit(buf, "%pISpsc\n", peer);
+	return sysfs_emit(buf, "%pISpc\n", peer);
+}
+static DEVICE_ATTR_RO(address);
 
 static ssize_t persist_methods_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

@@ -147,6 +147,45 @@ TEST(addresses)
 		EXPECT_EQ(-EINVAL, parse_addr(bad[i], &a)) TH_LOG("case %zu", i);
 }
 
+/* What a user types, and what the kernel shows: lower case, compressed, the scope as a number. */
+TEST(the_same_host)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} cases[] = {
+		{ "10.77.0.1", "10.77.0.1", true }, { "10.77.0.1", "10.77.0.2", false },
+		{ "FD77:0:0::1", "fd77::1", true }, { "fd77::1", "fd77::2", false },
+		{ "fd77:0000:0:0:0:0:0:01", "fd77::1", true }, { "10.77.0.1", "fd77::1", false },
+		{ "fe80::1%lo", "fe80::1", true }, { "fe80::1", "FE80::1%1", true },
+		{ "fe80::1%lo", "fe80::1%1", true }, { "fe80::1%lo", "fe80::1%2", false },
+		{ "fe80::1%1", "fe80::2%1", false }, { "fe80::1%gone", "fe80::1%gone", true },
+		{ "fe80::1%gone", "fe80::1%lost", false }, { "fe80::1%gone", "fe80::1%0", false },
+		{ "", "", false }, { "fd77::1", "", false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		EXPECT_EQ(cases[i].same, same_host(cases[i].a, cases[i].b)) TH_LOG("case %zu", i);
+		EXPECT_EQ(cases[i].same, same_host(cases[i].b, cases[i].a)) TH_LOG("case %zu", i);
+	}
+}
+
+TEST(the_same_address)
+{
+	struct addr a;
+
+	ASSERT_EQ(0, parse_addr("[FD77:0::1]:7", &a));
+	EXPECT_TRUE(addr_is(&a, "[fd77::1]:7"));
+	EXPECT_FALSE(addr_is(&a, "[fd77::1]:8"));
+	EXPECT_FALSE(addr_is(&a, "fd77::1"));
+	EXPECT_FALSE(addr_is(&a, ""));
+	ASSERT_EQ(0, parse_addr("fe80::1%lo", &a));
+	EXPECT_TRUE(addr_is(&a, "[fe80::1%1]:20049"));
+	ASSERT_EQ(0, parse_addr("192.0.2.1:7", &a));
+	EXPECT_TRUE(addr_is(&a, "192.0.2.1:7"));
+}
+
 /* The command and the kernel must agree on names. */
 TEST(names_as_in_the_kernel)
 {
