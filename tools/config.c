@@ -307,7 +307,7 @@ static bool check_root(struct json_object *o, char *why)
 	return ok;
 }
 
-static bool check_server(struct json_object *o, char *why)
+bool config_check_server(struct json_object *o, char *why)
 {
 	const struct config_kind *kind;
 	size_t k;
@@ -340,7 +340,7 @@ struct json_object *config_read_server(const char *path, char *why)
 {
 	struct json_object *o = json_read(path, why);
 
-	return o ? keep_if(o, check_server(o, why)) : NULL;
+	return o ? keep_if(o, config_check_server(o, why)) : NULL;
 }
 
 static bool check_connection(struct json_object *o, char *why)

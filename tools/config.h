@@ -45,6 +45,9 @@ extern const struct config_kind config_kinds[CONFIG_KINDS];
 struct json_object *config_read_server(const char *path, char *why);
 struct json_object *config_read_connection(const char *path, char *why);
 
+/* Is @o what config_read_server() would take? Else @why says why not. */
+bool config_check_server(struct json_object *o, char *why);
+
 /*
  * Replaces the file by @o, as a whole or not at all, also in a power cut.  Mode
  * 0600: it may name a key.  Returns 0 or -errno.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "server.h"
 
@@ -177,10 +178,20 @@ static const struct argp_option export_options[] = {
 	{ 0 }
 };
 
+/* Absolute, whoever reads it later, and a link stays one: by-id is right after a reboot, too. */
 static void set_device(struct argp_state *state, struct export *e, const char *arg)
 {
-	int n = snprintf(e->device, sizeof(e->device), "%s%s", strchr(arg, '/') ? "" : "/dev/",
-			 arg);
+	bool relative = *arg != '/' && strchr(arg, '/');
+	char *here = relative ? getcwd(NULL, 0) : NULL;
+	const char *dir = *arg == '/' ? "" : here ? here : "/dev";
+	int n;
+
+	if (relative && !here)
+		argp_error(state, "DEVICE '%s': there is no current directory", arg);
+	while (here && !strncmp(arg, "./", 2))
+		arg += 2;
+	n = snprintf(e->device, sizeof(e->device), "%s%s%s", dir, *dir ? "/" : "", arg);
+	free(here);
 
 	if (!*arg || n < 0 || (size_t)n >= sizeof(e->device))
 		argp_error(state, "DEVICE is malformed: a path, as /dev/pmem0");

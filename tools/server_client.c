@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "server.h"
 
 static const struct command commands[] = {
@@ -84,6 +85,20 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 	return one_arg(key, state);
 }
 
+/* A restore would set the one that is kept. */
+static void compare_kept(const char *id, const char *text)
+{
+	char path[128], kept[KEY_TEXT_MAX], why[WHY_MAX];
+
+	snprintf(path, sizeof(path), CONFIG_KEYS "/%s", id);
+	if (!key_file_read(path, true, kept, why) && strcasecmp(kept, text) != 0) {
+		complain("%s holds another key: it would be the client's again after a reboot",
+			 path);
+		hint("put the new one there, with mode 0600");
+	}
+	explicit_bzero(kept, sizeof(kept));
+}
+
 static int set_key(const struct client *c)
 {
 	char text[KEY_TEXT_MAX];
@@ -95,6 +110,8 @@ static int set_key(const struct client *c)
 	if (ret)
 		return ret;
 	ret = cfg_write(text, "clients/%s/key", c->id);
+	if (!ret)
+		compare_kept(c->id, text);
 	explicit_bzero(text, sizeof(text));
 	if (ret)
 		explain(client_reasons, ret, "cannot set the key of '%s'", c->id);

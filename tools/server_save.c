@@ -74,6 +74,18 @@ static int put_key_file(struct json_object *o, const char *id)
 	return -ENOKEY;
 }
 
+/* Most likely it is waited for, and its owner does not want it to stay so. */
+static void note_disabled(struct json_object *o, const struct config_kind *kind, const char *name)
+{
+	const char *what = json_text(o, "device_path", json_text(o, "addr", NULL));
+
+	if (!kind->enable || !what || json_flag(o, "enable", true))
+		return;
+	complain("%s '%s' is not enabled, and kept so: a restore leaves %s alone", kind->what, name,
+		 what);
+	hint("if it is still waited for, save again when it is there");
+}
+
 static int save_one(struct json_object *o, const struct config_kind *kind, const char *name)
 {
 	static const struct json_key enable = { .name = "enable", .kind = JSON_BOOL };
@@ -93,6 +105,8 @@ static int save_one(struct json_object *o, const struct config_kind *kind, const
 		ret = put_links(o, link->key, dir);
 	if (!ret && kind->enable)
 		ret = put_cfg_value(o, &enable, dir);
+	if (!ret)
+		note_disabled(o, kind, name);
 	return ret || kind != &config_kinds[CONFIG_CLIENTS] ? ret : put_key_file(o, name);
 }
 
@@ -132,6 +146,18 @@ static int save_to(const char *path, struct json_object *o)
 	return ret;
 }
 
+/* What was made by hand may be what no file can say. */
+static int check(struct json_object *o)
+{
+	char why[WHY_MAX];
+
+	if (config_check_server(o, why))
+		return 0;
+	complain("what there is cannot be kept, since a restore would refuse it: %s", why);
+	hint("nothing was written");
+	return -EINVAL;
+}
+
 static int save(const char *path)
 {
 	struct json_object *o = new_object();
@@ -141,6 +167,8 @@ static int save(const char *path)
 	put_u64(o, "version", CONFIG_VERSION);
 	for (k = 0; k < CONFIG_KINDS && !ret; k++)
 		ret = save_kind(o, &config_kinds[k]);
+	if (!ret)
+		ret = check(o);
 	if (!ret && !strcmp(path, "-"))
 		print_json(o, false);
 	else if (!ret)
