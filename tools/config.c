@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -403,22 +404,28 @@ static int sync_dir(const char *path)
 	return ret;
 }
 
-static int write_temp(int fd, struct json_object *o)
+static int write_text(int fd, struct json_object *o)
 {
 	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							  JSON_C_TO_STRING_SPACED |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
 	int ret = text ? write_all(fd, text, strlen(text)) : -ENOMEM;
 
-	if (!ret)
-		ret = write_all(fd, "\n", 1);
-	/* The data before the name: a power cut must not leave an empty file. */
-	if (!ret && fsync(fd))
-		ret = -errno;
+	return ret ? ret : write_all(fd, "\n", 1);
+}
+
+/* A pipe, a device: nothing that could be replaced. */
+static int write_into(const char *path, struct json_object *o)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int ret = fd < 0 ? -errno : write_text(fd, o);
+
+	if (fd >= 0)
+		close(fd);
 	return ret;
 }
 
-int config_write(const char *path, struct json_object *o)
+static int replace(const char *path, struct json_object *o)
 {
 	char *temp;
 	int fd, ret;
@@ -426,7 +433,10 @@ int config_write(const char *path, struct json_object *o)
 	if (asprintf(&temp, "%s.XXXXXX", path) < 0)
 		return -ENOMEM;
 	fd = mkostemp(temp, O_CLOEXEC);	/* mode 0600 */
-	ret = fd < 0 ? -errno : write_temp(fd, o);
+	ret = fd < 0 ? -errno : write_text(fd, o);
+	/* The data before the name: a power cut must not leave an empty file. */
+	if (!ret && fsync(fd))
+		ret = -errno;
 	if (fd >= 0)
 		close(fd);
 	if (!ret && rename(temp, path))
@@ -435,4 +445,22 @@ int config_write(const char *path, struct json_object *o)
 		unlink(temp);
 	free(temp);
 	return ret ? ret : sync_dir(path);
+}
+
+int config_write(const char *path, struct json_object *o)
+{
+	struct stat link, st;
+	char *whole;
+	int ret;
+
+	if (lstat(path, &link))
+		return errno == ENOENT ? replace(path, o) : -errno;
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return write_into(path, o);
+	if (!S_ISLNK(link.st_mode))
+		return replace(path, o);
+	whole = realpath(path, NULL);
+	ret = whole ? replace(whole, o) : -errno;
+	free(whole);
+	return ret;
 }

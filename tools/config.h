@@ -49,8 +49,9 @@ struct json_object *config_read_connection(const char *path, char *why);
 bool config_check_server(struct json_object *o, char *why);
 
 /*
- * Replaces the file by @o, as a whole or not at all, also in a power cut.  Mode
- * 0600: it may name a key.  Returns 0 or -errno.
+ * Replaces the file, or the one that a link leads to, by @o, as a whole or not at all, also
+ * in a power cut.  Mode 0600: it may name a key.  What is there and no regular file is
+ * written to as it is.  Returns 0 or -errno.
  */
 int config_write(const char *path, struct json_object *o);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The files in /etc/pmof: what is taken, what is refused and why, how they are replaced. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -239,6 +240,58 @@ TEST(writing_replaces_the_whole_file)
 	EXPECT_EQ(0, rmdir(dir));
 	snprintf(gone, sizeof(gone), "%s/file", dir);
 	EXPECT_EQ(-ENOENT, config_write(gone, o));
+	json_object_put(o);
+	drop();
+}
+
+/* A link stays one, and what it leads to is replaced. */
+TEST(writing_follows_a_link)
+{
+	struct json_object *o = json_tokener_parse("{\"version\":1}"), *back;
+	char why[WHY_MAX], name[96];
+	struct stat st;
+
+	store("old", 3);
+	snprintf(name, sizeof(name), "%s/link", dir);
+	ASSERT_EQ(0, symlink("file.json", name));
+	EXPECT_EQ(0, config_write(name, o));
+	ASSERT_EQ(0, lstat(name, &st));
+	EXPECT_TRUE(S_ISLNK(st.st_mode));
+	ASSERT_EQ(0, lstat(path, &st));
+	EXPECT_TRUE(S_ISREG(st.st_mode));
+	back = config_read_server(path, why);
+	EXPECT_TRUE(back);
+	json_object_put(back);
+	ASSERT_EQ(0, unlink(path));
+	EXPECT_EQ(0, config_write(name, o));
+	ASSERT_EQ(0, lstat(name, &st));
+	EXPECT_TRUE(S_ISLNK(st.st_mode) && !lstat(path, &st));
+	unlink(name);
+	json_object_put(o);
+	drop();
+}
+
+/* What is no file is written to, and never replaced by one. */
+TEST(writing_to_a_pipe)
+{
+	struct json_object *o = json_tokener_parse("{\"version\":1}");
+	char text[64] = "", name[96];
+	struct stat st;
+	int fd;
+
+	store("", 0);
+	snprintf(name, sizeof(name), "%s/pipe", dir);
+	ASSERT_EQ(0, mkfifo(name, 0600));
+	fd = open(name, O_RDWR | O_NONBLOCK);
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(0, config_write(name, o));
+	EXPECT_GT(read(fd, text, sizeof(text) - 1), 0);
+	EXPECT_EQ(0, strncmp(text, "{\n  \"version\": 1", 16)) TH_LOG("'%s'", text);
+	ASSERT_EQ(0, lstat(name, &st));
+	EXPECT_TRUE(S_ISFIFO(st.st_mode));
+	close(fd);
+	EXPECT_EQ(-EISDIR, config_write(dir, o));
+	unlink(name);
 	json_object_put(o);
 	drop();
 }
