@@ -255,7 +255,7 @@ static int is_connection(const struct dirent *e)
 }
 
 /* In a process of its own: one that waits holds no other up. */
-static pid_t start(const char *name, uint64_t wait)
+static void start(const char *name, uint64_t wait)
 {
 	char path[512];
 	pid_t pid;
@@ -267,24 +267,23 @@ static pid_t start(const char *name, uint64_t wait)
 		exit(connect_file(path, wait));
 	if (pid < 0)
 		explain(NULL, errno, "%s", path);
-	return pid;
 }
 
+/* How many of them have connected. */
 static int wait_children(void)
 {
-	int state, ret = EXIT_OK;
+	int state, n = 0;
 	pid_t pid;
 
 	while ((pid = wait(&state)) > 0 || errno == EINTR)
-		if (pid > 0 && (!WIFEXITED(state) || WEXITSTATUS(state)))
-			ret = EXIT_FAILED;
-	return ret;
+		n += pid > 0 && WIFEXITED(state) && !WEXITSTATUS(state);
+	return n;
 }
 
 static int connect_all(uint64_t wait)
 {
 	struct dirent **list;
-	int i, n, ret = EXIT_OK;
+	int i, n, done;
 
 	n = scandir(CONFIG_DIR, &list, is_connection, alphasort);
 	if (n < 0 && errno != ENOENT) {
@@ -294,13 +293,16 @@ static int connect_all(uint64_t wait)
 	if (n <= 0)
 		status("there is no connection in " CONFIG_DIR);
 	for (i = 0; i < n; i++) {
-		if (start(list[i]->d_name, wait) < 0)
-			ret = EXIT_FAILED;
+		start(list[i]->d_name, wait);
 		free(list[i]);
 	}
 	if (n >= 0)
 		free(list);
-	return wait_children() == EXIT_OK ? ret : EXIT_FAILED;
+	done = wait_children();
+	if (n <= 0 || done == n)
+		return EXIT_OK;
+	complain("%d of %d are connected", done, n);
+	return done ? EXIT_PARTLY : EXIT_FAILED;
 }
 
 int connect_files(const char *file, uint64_t wait)

@@ -38,7 +38,7 @@ static void print_commands(FILE *to, const char *parent, const struct command *t
 	if (!strcmp(parent, "pmof"))
 		fputs("DEV is pmof0, 0, /dev/pmofc0 or /dev/pmof/by-name/NAME. Sizes and offsets "
 		      "are in\nbytes and take the suffixes k, M, G, T (of 1024) and the prefix "
-		      "0x.\nExit status: 0 done, 1 failed, 2 usage.\n", to);
+		      "0x.\nExit status: 0 done, 1 failed, 2 usage, 3 partly done.\n", to);
 }
 
 /* NULL: there is none, which has been told. */

@@ -380,7 +380,7 @@ static int conclude(const struct restore *r)
 		return EXIT_OK;
 	}
 	complain("restored from %s: %zu of %zu are there", r->path, count(r, DONE), r->nr);
-	return EXIT_FAILED;
+	return count(r, DONE) ? EXIT_PARTLY : EXIT_FAILED;
 }
 
 static int restore_items(struct restore *r)

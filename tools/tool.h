@@ -20,6 +20,7 @@ enum {
 	EXIT_OK		= 0,
 	EXIT_FAILED	= 1,
 	EXIT_USAGE	= 2,
+	EXIT_PARTLY	= 3,	/* some of many failed: the systemd units know it */
 };
 
 /* One subcommand; @run gets its own arguments, argv[0] being "pmof NAME". */
