@@ -284,6 +284,8 @@ static const struct reason connect_reasons[] = {
 	  "namespace's list, are --id and --key right, and is the key the server's?" },
 	{ EROFS, "this client may only read", "connect with --read-only" },
 	{ EPERM, "no permission", "run this as root" },
+	{ ENOTCONN, "the server has ended the session at once", "`dmesg` there says why" },
+	{ EREMOTEIO, "the server failed", "`dmesg` there says why" },
 	{ ENOMEM, "out of memory, here or at the server",
 	  "ask for fewer --queues, a smaller --depth or a smaller --max-call" },
 	{ 0 }

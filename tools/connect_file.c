@@ -166,16 +166,25 @@ static bool may_come(int error)
 	case -ETIMEDOUT:
 	case -EBUSY:
 	case -EIO:
+	case -ENOTCONN:
+	case -ENOMEM:
+	case -EREMOTEIO:
 		return true;
 	default:
 		return false;
 	}
 }
 
+/* To the kernel the scope of an interface that is not there yet is malformed. */
+static int try_connect(const struct pmof_connect_args *args, int *instance)
+{
+	return scope_absent(args->addr) ? -EADDRNOTAVAIL : pmof_connect(args, instance);
+}
+
 /* One attempt, and what is to be said of it. Returns 0 or -errno. */
 static int attempt(const struct pmof_connect_args *args, const char *file, struct pending *p)
 {
-	int instance, log = klog_open(), ret = pmof_connect(args, &instance);
+	int instance, log = klog_open(), ret = try_connect(args, &instance);
 
 	if (!ret) {
 		status("%s: '%s' at %s is connected as pmof%d", file, args->name, args->addr,

@@ -246,6 +246,13 @@ bool same_host(const char *a, const char *b)
 	       same_scope(strchr(a, '%'), strchr(b, '%'));
 }
 
+bool scope_absent(const char *host)
+{
+	const char *scope = strchr(host, '%');
+
+	return scope && !scope_index(scope + 1);
+}
+
 bool addr_is(const struct addr *addr, const char *text)
 {
 	struct addr other;

@@ -43,6 +43,9 @@ int parse_addr(const char *s, struct addr *addr);
  */
 bool same_host(const char *a, const char *b);
 
+/* True if the address has a scope that no interface of this machine has, yet. */
+bool scope_absent(const char *host);
+
 /* True if @text, as parse_addr() takes it, is @addr. */
 bool addr_is(const struct addr *addr, const char *text);
 

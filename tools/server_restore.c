@@ -3,12 +3,13 @@
  * pmof server restore and clear.  The whole file is checked, and compared with
  * what is enabled already, before anything is changed.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "config.h"
@@ -23,6 +24,7 @@ struct item {
 	struct json_object *o;
 	const struct config_kind *kind;
 	enum outcome outcome;
+	bool unset;			/* its attributes, since the kernel would not take them yet */
 	struct pending pending;
 	char dir[96];			/* in configfs */
 	char what[96];			/* for people */
@@ -181,16 +183,24 @@ static int make_links(const struct item *t)
 	return ret;
 }
 
+/* A port's address is malformed to the kernel until there is the interface of its scope. */
+static bool must_wait(const struct item *t)
+{
+	return is_port(t) && json_flag(t->o, "enable", true) &&
+	       scope_absent(json_text(t->o, "addr", ""));
+}
+
 /* The directory with all that is in it, but not enabled yet. */
 static void make_item(struct item *t)
 {
 	bool enabled = is_enabled(t);
 	int ret = cfg_mkdir("%s", t->dir);
 
+	t->unset = !enabled && must_wait(t);
 	if (ret && ret != -EEXIST)
 		explain(NULL, ret, "cannot make %s", t->what);
 	else
-		ret = enabled ? 0 : set_attrs(t);
+		ret = enabled || t->unset ? 0 : set_attrs(t);
 	if (!ret)
 		ret = set_key(t);
 	if (!ret)
@@ -203,32 +213,29 @@ static void make_item(struct item *t)
 
 /* --- enabling ----------------------------------------------------------------- */
 
-static bool has_host(const struct sockaddr *a, const char *host)
+static bool has_host(const struct sockaddr *a, const char *addr)
 {
-	struct in6_addr in6;
-	struct in_addr in;
+	socklen_t len = a && a->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
+			sizeof(struct sockaddr_in6);
+	char text[NI_MAXHOST];
 
-	if (!a)
-		return false;
-	if (a->sa_family == AF_INET)
-		return inet_pton(AF_INET, host, &in) == 1 &&
-		       in.s_addr == ((const struct sockaddr_in *)a)->sin_addr.s_addr;
-	return a->sa_family == AF_INET6 && inet_pton(AF_INET6, host, &in6) == 1 &&
-	       !memcmp(&in6, &((const struct sockaddr_in6 *)a)->sin6_addr, sizeof(in6));
+	return a && (a->sa_family == AF_INET || a->sa_family == AF_INET6) &&
+	       !getnameinfo(a, len, text, sizeof(text), NULL, 0, NI_NUMERICHOST) &&
+	       same_host(text, addr);
 }
 
 /* Has any interface this address? Asking the kernel to listen costs a line of its log. */
 static bool have_addr(const char *addr)
 {
-	char host[ADDR_HOST_MAX];
 	struct ifaddrs *list, *i;
 	bool found;
 
-	snprintf(host, sizeof(host), "%.*s", (int)strcspn(addr, "%"), addr);
-	if (!strcmp(host, "::") || !strcmp(host, "0.0.0.0") || getifaddrs(&list))
+	if (scope_absent(addr))
+		return false;
+	if (same_host(addr, "::") || same_host(addr, "0.0.0.0") || getifaddrs(&list))
 		return true;
 	for (i = list, found = false; i && !found; i = i->ifa_next)
-		found = has_host(i->ifa_addr, host);
+		found = has_host(i->ifa_addr, addr);
 	freeifaddrs(list);
 	return found;
 }
@@ -294,6 +301,11 @@ static void enable_item(struct item *t)
 		tell_waiting(t, ret);
 		return;
 	}
+	if (!ret && t->unset && set_attrs(t)) {
+		t->outcome = FAILED;
+		return;
+	}
+	t->unset = false;
 	log = klog_open();
 	if (!ret)
 		ret = cfg_write("1", "%s/enable", t->dir);

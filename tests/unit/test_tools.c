@@ -171,6 +171,16 @@ TEST(the_same_host)
 	}
 }
 
+TEST(scopes_of_no_interface)
+{
+	EXPECT_TRUE(scope_absent("fe80::1%gone"));
+	EXPECT_TRUE(scope_absent("fe80::1%0"));
+	EXPECT_FALSE(scope_absent("fe80::1%lo"));
+	EXPECT_FALSE(scope_absent("fe80::1%1"));
+	EXPECT_FALSE(scope_absent("fe80::1"));
+	EXPECT_FALSE(scope_absent("10.77.0.1"));
+}
+
 TEST(the_same_address)
 {
 	struct addr a;
