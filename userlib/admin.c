@@ -139,14 +139,40 @@ static int connect_by(const struct options *o, int *instance)
 	return ret;
 }
 
+/* What a program must bring at least: the first version of the structure. Never changes. */
+#define ARGS_V1		offsetof(struct pmof_connect_args, no_block)
+#define ARGS_MAX	4096
+
+/*
+ * @to: what @from says, and zeros for what an older program does not know.  What we do not
+ * know must be zero: a newer program would not get what it asks for.
+ */
+static int take_args(struct pmof_connect_args *to, const struct pmof_connect_args *from)
+{
+	const char *bytes = (const char *)from;
+	size_t i;
+
+	if (from->size < ARGS_V1)
+		return -EINVAL;
+	if (from->size > ARGS_MAX)
+		return -E2BIG;
+	for (i = sizeof(*to); i < from->size; i++)
+		if (bytes[i])
+			return -E2BIG;
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, from->size < sizeof(*to) ? from->size : sizeof(*to));
+	return 0;
+}
+
 int pmof_connect(const struct pmof_connect_args *args, int *instance)
 {
 	struct options o = { .len = 0 };
-	int ret;
+	struct pmof_connect_args known;
+	int ret = take_args(&known, args);
 
-	if (args->size < sizeof(*args))
-		return -EINVAL;
-	build_options(&o, args);
+	if (ret)
+		return ret;
+	build_options(&o, &known);
 	ret = o.error ? o.error : connect_by(&o, instance);
 	/* There may be a key in it. */
 	explicit_bzero(&o, sizeof(o));

@@ -378,7 +378,8 @@ static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uin
 
 /**
  * struct pmof_connect_args - what pmof_connect() asks for
- * @size: sizeof(struct pmof_connect_args); fields may be added at the end
+ * @size: sizeof(struct pmof_connect_args); fields may be added at the end, and what was built
+ *	with fewer goes on working
  * @queues: I/O queues; 0: the number of CPUs
  * @addr: IPv4 or IPv6 address of the server, numeric, without brackets
  * @name: namespace
@@ -439,7 +440,8 @@ struct pmof_connect_args {
  *
  * Source: /dev/pmof-control.  Return: 0; -ENOENT no such namespace, or
  * /dev/pmof-control is absent (then access(2) tells); -EINVAL a field that the
- * kernel does not take, or that holds a comma or a control character;
+ * kernel does not take, or that holds a comma or a control character, or a @size below the
+ * first version's; -E2BIG @args has fields that are not zero and that this library does not know;
  * -EOPNOTSUPP the method is not offered, the kernel log says why; -ECONNREFUSED, -EHOSTUNREACH,
  * -ENETUNREACH, -EADDRNOTAVAIL, -ENODEV, -ETIMEDOUT, -EPROTO,
  * -EPROTONOSUPPORT, -EBUSY, -EACCES: docs/interfaces.md.  Thread safe.
