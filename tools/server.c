@@ -307,6 +307,18 @@ static const struct reason volatile_reasons[] = {
 	{ 0 }
 };
 
+static const struct reason module_reasons[] = {
+	{ ENOENT, "the module of its service, pmof-store, cannot be loaded",
+	  "`modprobe pmof-store` says why" },
+	{ 0 }
+};
+
+/* The device is there: it is the module that is not. */
+static bool lacks_module(const char *device, int error)
+{
+	return error == -ENOENT && !access(device, F_OK);
+}
+
 /* Neither of the other promises that may be refused was asked for. */
 static bool is_volatile(const struct export *e, int error)
 {
@@ -316,8 +328,8 @@ static bool is_volatile(const struct export *e, int error)
 
 void server_explain_enable(const char *device, bool domain_only, int error, int log)
 {
-	explain(domain_only ? volatile_reasons : enable_reasons, error, "cannot export %s",
-		device);
+	explain(domain_only ? volatile_reasons : lacks_module(device, error) ? module_reasons :
+		enable_reasons, error, "cannot export %s", device);
 	if (error == -EINVAL)
 		pmem_explain_mode(device);
 	else if (error == -EBUSY)

@@ -24,6 +24,7 @@ struct item {
 	struct json_object *o;
 	const struct config_kind *kind;
 	enum outcome outcome;
+	int error;			/* why it is not enabled yet */
 	bool unset;			/* its attributes, since the kernel would not take them yet */
 	struct pending pending;
 	char dir[96];			/* in configfs */
@@ -279,26 +280,44 @@ static void explain_item(const struct item *t, int error, int log)
 	server_explain_enable(json_text(t->o, "device_path", ""), domain_only, error, log);
 }
 
-static void tell_waiting(struct item *t, int error)
+static void tell_waiting(struct item *t)
 {
-	const char *thing = json_text(t->o, is_port(t) ? "addr" : "device_path", "");
-
-	if (!pending_news(&t->pending, error))
+	if (!pending_news(&t->pending, t->error))
 		return;
-	if (!is_port(t))
-		status("%s waits for the device %s", t->what, thing);
-	else if (have_addr(thing))
-		status("%s waits for an RDMA device with the address %s", t->what, thing);
+	if (is_port(t))
+		status("%s waits for the address %s", t->what, json_text(t->o, "addr", ""));
 	else
-		status("%s waits for the address %s", t->what, thing);
+		status("%s waits for the device %s", t->what, json_text(t->o, "device_path", ""));
+}
+
+/* What it needs is there, and the kernel finds that it is not. */
+static void tell_kernel(struct item *t, int log)
+{
+	bool store = !strcmp(json_text(t->o, "service", ""), "store");
+
+	/* Another error than look()'s, so that the change is told. */
+	if (!pending_news(&t->pending, 2 * t->error)) {
+		klog_close(log);
+		return;
+	}
+	if (is_port(t))
+		status("%s waits for an RDMA device with the address %s", t->what,
+		       json_text(t->o, "addr", ""));
+	else if (t->error == -ENOENT && store)
+		status("%s waits for the module pmof-store", t->what);
+	else
+		status("%s waits for the kernel to take %s: %s", t->what,
+		       json_text(t->o, "device_path", ""), strerror(-t->error));
+	klog_hint(log);
 }
 
 static void enable_item(struct item *t)
 {
 	int ret = look(t), log;
 
+	t->error = ret;
 	if (may_come(ret)) {
-		tell_waiting(t, ret);
+		tell_waiting(t);
 		return;
 	}
 	if (!ret && t->unset && set_attrs(t)) {
@@ -309,14 +328,13 @@ static void enable_item(struct item *t)
 	log = klog_open();
 	if (!ret)
 		ret = cfg_write("1", "%s/enable", t->dir);
+	t->error = ret;
 	if (!ret) {
 		t->outcome = DONE;
 		status("%s is %s", t->what, is_port(t) ? "open" : "exported");
 		klog_close(log);
 	} else if (may_come(ret)) {
-		/* With another error than look()'s, so that the change is told. */
-		tell_waiting(t, ret * 2);
-		klog_close(log);
+		tell_kernel(t, log);
 	} else {
 		t->outcome = FAILED;
 		explain_item(t, ret, log);
@@ -386,7 +404,7 @@ static int conclude(const struct restore *r)
 
 	for (i = 0; i < r->nr; i++)
 		if (r->item[i].outcome == WAITING)
-			explain_item(&r->item[i], look(&r->item[i]) ?: -ENODEV, -1);
+			explain_item(&r->item[i], r->item[i].error, -1);
 	if (count(r, DONE) == r->nr) {
 		status("restored from %s: all %zu are there", r->path, r->nr);
 		return EXIT_OK;
