@@ -25,8 +25,9 @@ struct connect {
 	char key[KEY_TEXT_MAX];
 	bool json;
 	bool save;
-	bool files;		/* of a file, or all */
-	const char *file;
+	bool all;		/* of all files */
+	const char *file;	/* of this one */
+	const char *other;	/* an option that is no file's business */
 	uint64_t wait;
 };
 
@@ -55,8 +56,7 @@ static const struct argp_option connect_options[] = {
 	{ "save", OPT_SAVE, NULL, 0, "Keep the connection as /etc/pmof/NAME.json", 0 },
 	{ "all", OPT_CONNECT_ALL, NULL, 0, "Connect what the files in /etc/pmof say", 0 },
 	{ "file", OPT_FILE, "FILE", 0, "Connect what FILE says", 0 },
-	{ "wait", OPT_WAIT, "SECONDS|forever", 0, "With --all and --file: how long to try; default "
-	  "0: once", 0 },
+	{ "wait", OPT_WAIT, "SECONDS|forever", 0, "How long to try; default 0: once", 0 },
 	{ "keep-alive-tmo", OPT_KEEP_ALIVE, "SECONDS", 0, "Give a server up that gives no sign of life "
 	  "for so long; default 5; 0: never", 0 },
 	{ "reconnect-delay", OPT_RECONNECT, "SECONDS", 0, "The longest time between two attempts to "
@@ -178,11 +178,12 @@ static error_t parse_connect_files(struct connect *c, int key, char *arg,
 		c->save = true;
 		return 0;
 	case OPT_FILE:
+		if (c->file)
+			argp_error(state, "give --file once");
 		c->file = arg;
-		c->files = true;
 		return 0;
 	case OPT_CONNECT_ALL:
-		c->files = true;
+		c->all = true;
 		return 0;
 	case OPT_WAIT:
 		c->wait = arg_wait(state, arg);
@@ -192,12 +193,22 @@ static error_t parse_connect_files(struct connect *c, int key, char *arg,
 	}
 }
 
+/* Nothing is taken and then ignored: who says --read-only does not want to write. */
+static void check_files(const struct connect *c, struct argp_state *state)
+{
+	if (state->arg_num)
+		argp_error(state, "--all and --file take no address");
+	if (c->all && c->file)
+		argp_error(state, "give either --all or --file");
+	if (c->other)
+		argp_error(state, "--%s is said by the file: not with --all and --file", c->other);
+}
+
 /* What the options say together. */
 static void check_connect(const struct connect *c, struct argp_state *state)
 {
-	if (c->files) {
-		if (state->arg_num)
-			argp_error(state, "--all and --file take no address");
+	if (c->all || c->file) {
+		check_files(c, state);
 		return;
 	}
 	if (state->arg_num < 2)
@@ -223,10 +234,20 @@ static error_t parse_connect_arg(struct connect *c, char *arg, struct argp_state
 	return 0;
 }
 
+static void note_option(struct connect *c, int key)
+{
+	const struct argp_option *o;
+
+	for (o = connect_options; o->name; o++)
+		if (o->key == key && key != OPT_CONNECT_ALL && key != OPT_FILE && key != OPT_WAIT)
+			c->other = o->name;
+}
+
 static error_t parse_connect(int key, char *arg, struct argp_state *state)
 {
 	struct connect *c = state->input;
 
+	note_option(c, key);
 	switch (key) {
 	case OPT_QUEUES:
 		c->args.queues = arg_uint(state, "--queues", arg, 1, 128);
@@ -325,9 +346,28 @@ void explain_connect(const struct pmof_connect_args *args, int error, int log)
 		hint_method(args->method);
 }
 
+/* For as long as --wait says; why not is told when it is news. */
+static int connect_for(const struct connect *c, int *instance)
+{
+	struct pending pending = { .told = 0 };
+	struct retry retry;
+	int ret, log;
+
+	retry_start(&retry, c->wait);
+	do {
+		log = klog_open();
+		ret = connect_try(&c->args, instance);
+		if (ret && (!connect_may_come(ret) || pending_news(&pending, ret)))
+			explain_connect(&c->args, ret, log);
+		else
+			klog_close(log);
+	} while (connect_may_come(ret) && retry_pause(&retry));
+	return ret;
+}
+
 static int do_connect(struct connect *c, int *instance)
 {
-	int ret, log;
+	int ret;
 
 	ret = module_need("pmof-client", PMOF_CONTROL_PATH);
 	if (ret)
@@ -341,13 +381,8 @@ static int do_connect(struct connect *c, int *instance)
 	c->args.size = sizeof(c->args);
 	c->args.addr = c->addr.host;
 	c->args.port = c->addr.port;
-	log = klog_open();
-	ret = pmof_connect(&c->args, instance);
+	ret = connect_for(c, instance);
 	explicit_bzero(c->key, sizeof(c->key));
-	if (ret)
-		explain_connect(&c->args, ret, log);
-	else
-		klog_close(log);
 	return ret;
 }
 
@@ -383,7 +418,7 @@ int cmd_connect(int argc, char **argv)
 	int instance;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
-	if (c.files)
+	if (c.all || c.file)
 		return connect_files(c.file, c.wait);
 	if (do_connect(&c, &instance))
 		return EXIT_FAILED;

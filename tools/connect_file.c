@@ -152,8 +152,7 @@ static int find_connected(const struct pmof_connect_args *args)
 	return found;
 }
 
-/* May it be there later: the server, the way to it, the namespace, a device of ours? */
-static bool may_come(int error)
+bool connect_may_come(int error)
 {
 	switch (error) {
 	case -ENOENT:
@@ -175,8 +174,7 @@ static bool may_come(int error)
 	}
 }
 
-/* To the kernel the scope of an interface that is not there yet is malformed. */
-static int try_connect(const struct pmof_connect_args *args, int *instance)
+int connect_try(const struct pmof_connect_args *args, int *instance)
 {
 	return scope_absent(args->addr) ? -EADDRNOTAVAIL : pmof_connect(args, instance);
 }
@@ -184,13 +182,13 @@ static int try_connect(const struct pmof_connect_args *args, int *instance)
 /* One attempt, and what is to be said of it. Returns 0 or -errno. */
 static int attempt(const struct pmof_connect_args *args, const char *file, struct pending *p)
 {
-	int instance, log = klog_open(), ret = try_connect(args, &instance);
+	int instance, log = klog_open(), ret = connect_try(args, &instance);
 
 	if (!ret) {
 		status("%s: '%s' at %s is connected as pmof%d", file, args->name, args->addr,
 		       instance);
 		klog_close(log);
-	} else if (!may_come(ret)) {
+	} else if (!connect_may_come(ret)) {
 		explain_connect(args, ret, log);
 	} else if (pending_news(p, ret)) {
 		status("%s: waiting for '%s' at %s:", file, args->name, args->addr);
@@ -215,7 +213,7 @@ static int connect_args(const struct pmof_connect_args *args, const char *file, 
 	retry_start(&retry, wait);
 	do
 		ret = attempt(args, file, &pending);
-	while (may_come(ret) && retry_pause(&retry));
+	while (connect_may_come(ret) && retry_pause(&retry));
 	return ret ? EXIT_FAILED : EXIT_OK;
 }
 

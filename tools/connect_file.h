@@ -9,6 +9,15 @@
 /* connect.c: complains; @log as of klog_open(). */
 void explain_connect(const struct pmof_connect_args *args, int error, int log);
 
+/* May it be there later: the server, the way to it, the namespace, a device of ours? */
+bool connect_may_come(int error);
+
+/*
+ * pmof_connect(), but -EADDRNOTAVAIL where the address has the scope of an interface that is not
+ * there yet: to the kernel it is malformed.
+ */
+int connect_try(const struct pmof_connect_args *args, int *instance);
+
 /* Keeps what was asked for as /etc/pmof/NAME.json; @key_file may be NULL; complains. */
 int connect_save(const struct pmof_connect_args *args, const char *key_file);
 
