@@ -369,7 +369,12 @@ static int do_connect(struct connect *c, int *instance)
 {
 	int ret;
 
-	ret = module_need("pmof-client", PMOF_CONTROL_PATH);
+	c->args.size = sizeof(c->args);
+	c->args.addr = c->addr.host;
+	c->args.port = c->addr.port;
+	ret = c->save ? connect_check_save(&c->args, c->key_file) : 0;
+	if (!ret)
+		ret = module_need("pmof-client", PMOF_CONTROL_PATH);
 	if (ret)
 		return ret;
 	if (c->key_file) {
@@ -378,9 +383,6 @@ static int do_connect(struct connect *c, int *instance)
 			return ret;
 		c->args.key = c->key;
 	}
-	c->args.size = sizeof(c->args);
-	c->args.addr = c->addr.host;
-	c->args.port = c->addr.port;
 	ret = connect_for(c, instance);
 	explicit_bzero(c->key, sizeof(c->key));
 	return ret;

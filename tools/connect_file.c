@@ -12,6 +12,8 @@
 #include "connect_file.h"
 #include "output.h"
 
+#define SAVE_PATH_MAX	128
+
 /* --- from and to a file -------------------------------------------------------- */
 
 /* The texts are the object's. */
@@ -96,18 +98,68 @@ static void put_path(struct json_object *o, const char *key, const char *path)
 	free(whole);
 }
 
+static void file_of(const struct pmof_connect_args *args, char path[SAVE_PATH_MAX])
+{
+	snprintf(path, SAVE_PATH_MAX, CONFIG_DIR "/%s.json", args->name);
+}
+
+/* Is what stands in its file a connection to the same server, or nothing? */
+static int check_replace(const struct pmof_connect_args *args)
+{
+	char path[SAVE_PATH_MAX], why[WHY_MAX];
+	struct json_object *o;
+	bool same;
+
+	file_of(args, path);
+	o = config_read_connection(path, why);
+	if (!o && errno == ENOENT)
+		return 0;
+	if (!o) {
+		complain("%s is there: %s", path, why);
+	} else {
+		same = same_host(json_text(o, "addr", ""), args->addr) &&
+		       json_number(o, "port", PMOF_DEFAULT_PORT) == args->port;
+		if (!same)
+			complain("%s is there, of the server %s", path, json_text(o, "addr", ""));
+		json_object_put(o);
+		if (same)
+			return 0;
+	}
+	hint("it is not connected; move that file: any name that ends in .json will do");
+	return -EEXIST;
+}
+
+int connect_check_save(const struct pmof_connect_args *args, const char *key_file)
+{
+	char key[KEY_TEXT_MAX], why[WHY_MAX];
+	int ret;
+
+	if (!strcmp(args->name, "server")) {
+		complain("a connection to '%s' cannot be kept: " CONFIG_DIR "/" CONFIG_SERVER
+			 " is the server's file", args->name);
+		hint("put it into a file of another name, pmof(1)");
+		return -EEXIST;
+	}
+	ret = key_file ? key_file_read(key_file, true, key, why) : 0;
+	explicit_bzero(key, sizeof(key));
+	if (ret) {
+		complain("the key cannot be kept: %s", why);
+		hint("it is not connected; --save wants a key in a file, with mode 0600");
+		return ret;
+	}
+	return check_replace(args);
+}
+
 int connect_save(const struct pmof_connect_args *args, const char *key_file)
 {
 	struct json_object *o = args_to(args);
-	char path[128];
+	char path[SAVE_PATH_MAX];
 	int ret;
 
 	if (key_file)
 		put_path(o, "key_file", key_file);
-	snprintf(path, sizeof(path), CONFIG_DIR "/%s.json", args->name);
-	if (!strcmp(path, CONFIG_DIR "/" CONFIG_SERVER))
-		ret = -EEXIST;
-	else if (mkdir(CONFIG_DIR, 0755) && errno != EEXIST)
+	file_of(args, path);
+	if (mkdir(CONFIG_DIR, 0755) && errno != EEXIST)
 		ret = -errno;
 	else
 		ret = config_write(path, o);

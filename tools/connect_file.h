@@ -18,6 +18,12 @@ bool connect_may_come(int error);
  */
 int connect_try(const struct pmof_connect_args *args, int *instance);
 
+/*
+ * Can it be kept, before it is made: not in place of another server's, nor with a key that
+ * cannot be read again. Complains.
+ */
+int connect_check_save(const struct pmof_connect_args *args, const char *key_file);
+
 /* Keeps what was asked for as /etc/pmof/NAME.json; @key_file may be NULL; complains. */
 int connect_save(const struct pmof_connect_args *args, const char *key_file);
 
