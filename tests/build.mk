@@ -28,7 +28,7 @@ UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c
 	kmod/store/index.c kmod/store/alloc.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
 	tests/hmac.c tools/json_check.c tools/config.c tools/key_file.c tools/kv_verify.c \
 	tests/kv/linear.c tests/kv/register.c tests/kv/history.c tools/kv_workload.c
-UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -Iuapi -include tests/unit/pure.h \
+UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -Iuapi -Iuserlib -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 UNIT_OBJ := $(UNIT_PURE:%.c=$(TEST_BUILD)/unit/pure/%.o)

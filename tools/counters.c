@@ -54,12 +54,15 @@ bool counter_is_level(const char *name)
 
 uint64_t counter_delta(const struct side *now, const struct side *before, unsigned int i)
 {
-	const struct pmof_counter *c = &now->counter[i];
+	const struct pmof_counter *c = &now->counter[i], *b;
 	int j;
 
-	for (j = 0; before && j < before->nr; j++)
-		if (!strcmp(before->counter[j].name, c->name))
-			return c->value - before->counter[j].value;
+	for (j = 0; before && j < before->nr; j++) {
+		b = &before->counter[j];
+		/* Below: it counts from 0 again, after a reconnection to another session. */
+		if (!strcmp(b->name, c->name))
+			return c->value < b->value ? c->value : c->value - b->value;
+	}
 	return c->value;
 }
 
