@@ -40,7 +40,7 @@ static const struct argp_option connect_options[] = {
 	  "put into a store: 4k (default) to 260k, a multiple of 4k; the server may grant less", 0 },
 	{ "persist", OPT_METHOD, "METHOD", 0, "How durability is reached: auto (default: by size), "
 	  "read, assist, rpc or flush", 0 },
-	{ "id", OPT_ID, "ID", 0, "Client ID; default the host name", 0 },
+	{ "id", OPT_ID, "ID", 0, "Client ID; default the host name, cut to 31 characters", 0 },
 	{ "read-only", OPT_READ_ONLY, NULL, 0, "Ask for no right to write", 0 },
 	{ "key", OPT_KEY, "FILE", 0, "Prove with the key in FILE that this is the client", 0 },
 	{ "exclusive", OPT_EXCLUSIVE, NULL, 0, "Let nobody else write as long as this lasts", 0 },
@@ -276,8 +276,8 @@ static error_t parse_connect(int key, char *arg, struct argp_state *state)
 
 static const struct reason connect_reasons[] = {
 	{ EINVAL, "the kernel does not take an option",
-	  "where --id is not given, the host name must be 1 to 31 "
-	  "characters of A-Z a-z 0-9 . _ : -" },
+	  "is the module pmof-client as new as this command? A link-local address needs its "
+	  "interface: fe80::1%eth0" },
 	{ ENOENT, "the server has no such namespace on this port",
 	  "on the server, `pmof server list` shows the namespaces, and which port serves them" },
 	{ EOPNOTSUPP, "this persist method is not offered here",

@@ -383,7 +383,8 @@ static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uin
  * @queues: I/O queues; 0: the number of CPUs
  * @addr: IPv4 or IPv6 address of the server, numeric, without brackets
  * @name: namespace
- * @id: client ID, 1 to 31 characters; NULL: the host name
+ * @id: client ID, 1 to 31 characters; NULL: the host name, cut to 31 characters, or "client"
+ *	if it has characters that an ID may not have
  * @port: service number; 0: PMOF_DEFAULT_PORT
  * @depth: requests under way on one queue; 0: the kernel's default
  * @method: enum pmof_method; PMOF_METHOD_AUTO lets the kernel choose
