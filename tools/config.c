@@ -259,24 +259,39 @@ static bool check_links(struct json_object *o, const struct config_kind *kind, c
 	return true;
 }
 
-/* A client has one right to a namespace, or none. */
+/* Either anybody or who is in a list; a client has one right to a namespace, or none. */
+static bool check_lists(struct json_object *ns, const char *where, char *why)
+{
+	struct json_object *writers = json_list(ns, "allowed_clients");
+	struct json_object *readers = json_list(ns, "read_only_clients");
+	const char *id;
+	size_t i;
+
+	if (json_flag(ns, "allow_any", false) && (json_length(writers) || json_length(readers))) {
+		snprintf(why, WHY_MAX, "%s: allow_any is true, and there is a list of clients",
+			 where);
+		return false;
+	}
+	for (i = 0; i < json_length(writers); i++) {
+		id = json_object_get_string(json_object_array_get_idx(writers, i));
+		if (!json_has_text(readers, id))
+			continue;
+		snprintf(why, WHY_MAX, "%s: client '%s' is in both lists", where, id);
+		return false;
+	}
+	return true;
+}
+
 static bool check_rights(struct json_object *o, char *why)
 {
-	struct json_object *l = json_list(o, "namespaces"), *writers, *readers;
-	const char *id;
-	size_t i, j;
+	struct json_object *l = json_list(o, "namespaces");
+	char where[64];
+	size_t i;
 
 	for (i = 0; i < json_length(l); i++) {
-		writers = json_list(json_object_array_get_idx(l, i), "allowed_clients");
-		readers = json_list(json_object_array_get_idx(l, i), "read_only_clients");
-		for (j = 0; j < json_length(writers); j++) {
-			id = json_object_get_string(json_object_array_get_idx(writers, j));
-			if (!json_has_text(readers, id))
-				continue;
-			snprintf(why, WHY_MAX, "namespaces, entry %zu: client '%s' is in both lists",
-				 i + 1, id);
+		snprintf(where, sizeof(where), "namespaces, entry %zu", i + 1);
+		if (!check_lists(json_object_array_get_idx(l, i), where, why))
 			return false;
-		}
 	}
 	return true;
 }

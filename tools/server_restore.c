@@ -52,9 +52,21 @@ static bool is_port(const struct item *t)
 	return t->kind == &config_kinds[CONFIG_PORTS];
 }
 
+static bool is_client(const struct item *t)
+{
+	return t->kind == &config_kinds[CONFIG_CLIENTS];
+}
+
+/* Whatever the file says: it is in use, or its limits may have been changed since. */
+static bool stays(const struct item *t)
+{
+	return is_client(t) ? cfg_has("%s", t->dir) : is_enabled(t);
+}
+
 static void hint_unchanged(const struct item *t)
 {
-	hint("nothing was changed; `pmof server %s` ends it", is_port(t) ? "unlisten" : "unexport");
+	hint("nothing was changed; `pmof server %s` ends it", is_port(t) ? "unlisten" :
+	     is_client(t) ? "client remove" : "unexport");
 }
 
 /* Of one list of the file, none may be in the other list here: it would have another right. */
@@ -88,15 +100,15 @@ static bool check_lists(const struct item *t)
 	return true;
 }
 
-/* An enabled one must be what the file says: nothing of it can be changed. */
-static bool check_enabled_item(const struct item *t)
+/* What stays must be what the file says. */
+static bool check_there(const struct item *t)
 {
 	const struct json_key *key = t->kind->key;
 	char have[CFG_VALUE_MAX], number[24];
 	const char *want;
 	size_t i;
 
-	if (!is_enabled(t))
+	if (!stays(t))
 		return true;
 	if (!json_flag(t->o, "enable", true)) {
 		complain("%s is enabled, and the file says that it is not", t->what);
@@ -194,21 +206,21 @@ static bool must_wait(const struct item *t)
 /* The directory with all that is in it, but not enabled yet. */
 static void make_item(struct item *t)
 {
-	bool enabled = is_enabled(t);
+	bool there = stays(t);
 	int ret = cfg_mkdir("%s", t->dir);
 
-	t->unset = !enabled && must_wait(t);
+	t->unset = !there && must_wait(t);
 	if (ret && ret != -EEXIST)
 		explain(NULL, ret, "cannot make %s", t->what);
 	else
-		ret = enabled || t->unset ? 0 : set_attrs(t);
+		ret = there || t->unset ? 0 : set_attrs(t);
 	if (!ret)
 		ret = set_key(t);
 	if (!ret)
 		ret = make_links(t);
 	if (ret)
 		t->outcome = FAILED;
-	else if (enabled || !t->kind->enable || !json_flag(t->o, "enable", true))
+	else if (there || !t->kind->enable || !json_flag(t->o, "enable", true))
 		t->outcome = DONE;
 }
 
@@ -370,7 +382,7 @@ static bool check_item(const struct item *t)
 
 	explicit_bzero(key, sizeof(key));
 	if (ok)
-		return check_lists(t) && check_enabled_item(t);
+		return check_lists(t) && check_there(t);
 	complain("%s: %s", t->what, why);
 	hint("nothing was changed");
 	return false;

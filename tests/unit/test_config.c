@@ -89,6 +89,10 @@ static const struct refusal server_refusals[] = {
 	{ "{\"version\":1,\"clients\":[{\"id\":\"b\"},{\"id\":\"c\"}],\"namespaces\":[{\"name\":\"a\","
 	  "\"enable\":false},{\"name\":\"b\",\"enable\":false,\"allowed_clients\":[\"b\",\"c\"],"
 	  "\"read_only_clients\":[\"c\"]}]}", "entry 2: client 'c' is in both lists" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\"}],\"namespaces\":[{\"name\":\"a\",\"enable\":false,"
+	  "\"allow_any\":true,\"read_only_clients\":[\"c\"]}]}", "entry 1: allow_any is true" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c\"}],\"namespaces\":[{\"name\":\"a\",\"enable\":false,"
+	  "\"allow_any\":true,\"allowed_clients\":[\"c\"]}]}", "entry 1: allow_any is true" },
 	{ "{\"version\":1,\"clients\":[{\"id\":\"c\"},{\"id\":\"c\"}]}", "the same id 'c'" },
 	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"max_queues\":-1}]}", "max_queues is not" },
 	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"key\":\"0123\"}]}", "unknown key 'key'" },
