@@ -56,6 +56,21 @@ static const struct argp_option add_options[] = {
 	{ 0 }
 };
 
+static bool is_read_only(const char *arg)
+{
+	size_t len = strlen(arg);
+
+	return len > 3 && !strcmp(arg + len - 3, ":ro");
+}
+
+/* To `server allow` and --allow such an ID would be another one, with the right to read. */
+static const char *arg_new_id(struct argp_state *state, const char *arg)
+{
+	if (is_read_only(arg))
+		argp_error(state, "ID '%s' ends in :ro, which says the right to a namespace", arg);
+	return arg_name(state, "ID", arg, ID_MAX_SIZE);
+}
+
 static error_t parse_add(int key, char *arg, struct argp_state *state)
 {
 	struct client *c = state->input;
@@ -75,7 +90,7 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 		c->limit[key - OPT_SESSIONS] = arg_size(state, "a limit", arg);
 		return 0;
 	case ARGP_KEY_ARG:
-		c->id = arg_name(state, "ID", arg, ID_MAX_SIZE);
+		c->id = arg_new_id(state, arg);
 		break;
 	case ARGP_KEY_END:
 		if (c->key_file && c->new_key_file)
@@ -179,7 +194,7 @@ void arg_allow(struct argp_state *state, const char *what, const char *arg, stru
 	char id[ID_MAX_SIZE + 3];
 	size_t len = strlen(arg);
 
-	a->read_only = len > 3 && !strcmp(arg + len - 3, ":ro");
+	a->read_only = is_read_only(arg);
 	if (a->read_only)
 		len -= 3;
 	snprintf(id, sizeof(id), "%.*s", (int)(len < sizeof(id) ? len : sizeof(id)), arg);
