@@ -49,7 +49,8 @@ install-tools: $(PMOF) $(TOOLS_MAN)
 	$(Q)install -m 644 tools/udev/60-pmof.rules $(DESTDIR)$(UDEV_DIR)/
 	$(Q)for unit in pmof-server pmof-connect; do \
 		sed 's,@PREFIX@,$(PREFIX),' "tools/systemd/$$unit.service.in" \
-			>"$(DESTDIR)$(UNITDIR)/$$unit.service" || exit; done
+			>"$(DESTDIR)$(UNITDIR)/$$unit.service" && \
+		chmod 644 "$(DESTDIR)$(UNITDIR)/$$unit.service" || exit; done
 	$(Q)install -m 644 tools/pmof.bash-completion $(DESTDIR)$(COMPLETION_DIR)/pmof
 
 -include $(TOOLS_OBJ:.o=.d) $(STORE_OBJ:.o=.d)
