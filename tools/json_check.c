@@ -134,11 +134,19 @@ static const char *check_texts(struct json_object *v, const struct json_key *key
 	return wrong;
 }
 
+/* Above INT64_MAX json-c would say that it is just that. */
+static bool in_range(struct json_object *v, const struct json_key *key)
+{
+	int64_t n = json_object_get_int64(v);
+
+	return json_object_is_type(v, json_type_int) && n >= key->min && n <= key->max &&
+	       (n < INT64_MAX || json_object_get_uint64(v) == INT64_MAX);
+}
+
 static bool check_value(struct json_object *v, const struct json_key *key, const char *where,
 			char *why)
 {
 	const char *wrong = NULL;
-	int64_t n;
 
 	switch (key->kind) {
 	case JSON_BOOL:
@@ -146,11 +154,10 @@ static bool check_value(struct json_object *v, const struct json_key *key, const
 			wrong = "is neither true nor false";
 		break;
 	case JSON_NUMBER:
-		n = json_object_get_int64(v);
-		if (!json_object_is_type(v, json_type_int) || n < key->min || n > key->max)
+		if (!in_range(v, key))
 			snprintf(why, WHY_MAX, "%s%s is not a number from %" PRId64 " to %" PRId64,
 				 where, key->name, key->min, key->max);
-		else if (key->unit && n % key->unit)
+		else if (key->unit && json_object_get_int64(v) % key->unit)
 			snprintf(why, WHY_MAX, "%s%s is no multiple of %" PRId64, where, key->name,
 				 key->unit);
 		else
