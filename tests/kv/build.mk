@@ -56,8 +56,9 @@ $(KV_BUILD)/pmof-redis: $(REDIS_SRC) tools/redis/redis.h tools/standard_fds.h $(
 
 # Among the unit tests, whose runner takes it.
 $(TEST_BUILD)/unit/kv_tools: tests/kv/tools $(addprefix $(KV_BUILD)/,pmof record lincheck) \
-		$(KV_EXAMPLES) $(if $(HAVE_HIREDIS),$(KV_BUILD)/pmof-redis)
+		tools/pmof.bash-completion $(KV_EXAMPLES) $(if $(HAVE_HIREDIS),$(KV_BUILD)/pmof-redis)
 	@mkdir -p $(@D)
+	$(Q)cp tools/pmof.bash-completion $(KV_BUILD)/completion
 	$(Q)cp $< $@
 
 KV_TESTS := $(TEST_BUILD)/unit/kv_tools $(KV_VM)
