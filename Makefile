@@ -62,6 +62,11 @@ install-modules: modules ## install the modules under updates/
 
 install-user: user install-lib install-tools ## install libraries, header, command, man pages, udev rules, systemd units
 
+uninstall: uninstall-user ## remove what install has installed, with the same variables; not /etc/pmof
+	$(Q)scripts/build-modules --uninstall "$(KDIR)" "$(abspath $(BUILD))" "$(DESTDIR)"
+
+uninstall-user: uninstall-lib uninstall-tools ## remove what install-user has installed
+
 # --- people ------------------------------------------------------------------
 
 deps: ## install the Debian packages that the build needs
@@ -74,4 +79,4 @@ help: ## show this
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sort | \
 		awk -F':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
 
-.PHONY: all modules user install install-modules install-user deps clean help
+.PHONY: all modules user install install-modules install-user uninstall uninstall-user deps clean help

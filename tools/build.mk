@@ -53,6 +53,14 @@ install-tools: $(PMOF) $(TOOLS_MAN)
 		chmod 644 "$(DESTDIR)$(UNITDIR)/$$unit.service" || exit; done
 	$(Q)install -m 644 tools/pmof.bash-completion $(DESTDIR)$(COMPLETION_DIR)/pmof
 
+# pmof-redis, too, which may have been built where it is not now.
+uninstall-tools:
+	$(Q)rm -f $(addprefix "$(DESTDIR)$(PREFIX)"/bin/,pmof pmof-redis) \
+		$(addprefix "$(DESTDIR)$(PREFIX)"/share/man/,man1/pmof.1 man1/pmof-kv.1 \
+			man1/pmof-redis.1 man4/pmof.4) \
+		"$(DESTDIR)$(UDEV_DIR)/60-pmof.rules" "$(DESTDIR)$(COMPLETION_DIR)/pmof" \
+		$(addprefix "$(DESTDIR)$(UNITDIR)"/,pmof-server.service pmof-connect.service)
+
 -include $(TOOLS_OBJ:.o=.d) $(STORE_OBJ:.o=.d)
 
-.PHONY: install-tools
+.PHONY: install-tools uninstall-tools
