@@ -244,16 +244,17 @@ static int settle(struct recovery *rec)
 		pmof_store_damaged(st, "some keys are there twice");
 	if (st->lost_slots)
 		pmof_store_damaged(st, "bad sectors lie in some objects");
+	/* Damaged or not: nobody reads what is not durable, and readers by address want VF. */
+	rc = finish_objects(st, &rec->unfinished, false);
+	if (!rc)
+		rc = finish_objects(st, &rec->unfinished, true);
+	if (rc)
+		return rc;
 	if (st->read_only) {
 		st->unsettled = true;
 		return 0;
 	}
-	rc = finish_objects(st, &rec->unfinished, false);
-	if (!rc)
-		rc = finish_objects(st, &rec->unfinished, true);
-	if (!rc)
-		rc = clear_leftovers(st, &rec->leftover);
-	return rc ?: pmof_store_checkpoint(st);
+	return clear_leftovers(st, &rec->leftover) ?: pmof_store_checkpoint(st);
 }
 
 static int scan(struct store *st)

@@ -138,3 +138,42 @@ kv_tools() {
 	t "a history is linearizable" history_check quiet
 	tap_end
 }
+
+# --- a store that is damaged, by its server and a client of the same machine --------
+
+damaged_spoil() {
+	$PROGRAMS/kv_damaged -t $1
+}
+
+# damaged_open COMMAND...: it is disabled, the command is run, and it is opened again.
+damaged_open() {
+	pmof_disconnect pmof0 && ns_disable data && "$@" && dmesg -c >/dev/null && ns_enable data &&
+		[ "$(pmof_connect)" = pmof0 ]
+}
+
+damaged_log() {
+	dmesg | grep -q "$1"
+}
+
+# /dev/pmem0 is free.
+kv_damaged() {
+	t "damaged: format" pmof kv format --force /dev/pmem0
+	t "damaged: export" export_data
+	head -c 16384 /dev/urandom >/tmp/kv.value
+	t "damaged: a client here" modprobe pmof-client
+	t "damaged: connect" test "$(pmof_connect)" = pmof0
+	t "damaged: put" put vf
+	t "damaged: without VF" damaged_spoil no_vf
+	t "damaged: a key is there twice" damaged_spoil twice
+	t "damaged: open" damaged_open true
+	t "damaged: that is seen" damaged_log "some keys are there twice"
+	t "damaged: for reading only" fails_with EROFS put other
+	t "damaged: what a power cut has left without VF is read" get_same vf
+	t "damaged: it is there once" damaged_spoil once
+	t "damaged: open, it is not" damaged_open true
+	t "damaged: the store takes changes" put other
+	t "damaged: disconnect" pmof_disconnect pmof0
+	t "damaged: the client goes" remove_modules pmof-client
+	t "damaged: unexport" unexport_data
+	t "damaged: what is left is a store" pmof kv check /dev/pmem0
+}

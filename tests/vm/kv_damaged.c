@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What spoils a store, for a script that opens it again (kv.sh): one test at a time, by -t.
+ */
+#include "kvcall.h"
+#include "kselftest_harness.h"
+
+#define ANY	PMOF_KV_EXPECT_ANY
+#define SLOT	64
+
+FIXTURE(damaged) {
+	int fd;
+	union kv_reply r;
+};
+
+FIXTURE_SETUP(damaged)
+{
+	self->fd = vm_open(vm_instance(), O_RDWR);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(damaged)
+{
+	close(self->fd);
+}
+
+/* As a power cut leaves it. */
+TEST_F(damaged, no_vf)
+{
+	uint8_t vf = 0;
+	uint64_t end;
+
+	ASSERT_EQ(0, kv_get(self->fd, "vf", 0, 0, &self->r));
+	end = sizeof(struct pmof_kv_object_header) + strlen("vf") + self->r.get.value_length;
+	end = self->r.get.offset + (end + 7) / 8 * 8;
+	ASSERT_EQ(0, vm_put(self->fd, end + 7, &vf, 1, 0));
+}
+
+/* What is written into the slot behind a key's, which is nobody's. */
+static int write_behind(int fd, const char *key, const void *what)
+{
+	union kv_reply r;
+
+	if (kv_get(fd, key, 0, 0, &r))
+		return -1;
+	return vm_put(fd, r.get.offset + SLOT, what, SLOT, 0);
+}
+
+/* A key is there twice. */
+TEST_F(damaged, twice)
+{
+	char object[SLOT];
+
+	ASSERT_EQ(0, kv_put(self->fd, "twice", "value", ANY, NULL));
+	ASSERT_EQ(0, kv_get(self->fd, "twice", 0, 0, &self->r));
+	ASSERT_EQ(0, vm_get(self->fd, self->r.get.offset, object, SLOT));
+	ASSERT_EQ(0, write_behind(self->fd, "twice", object));
+}
+
+/* And is not any more. */
+TEST_F(damaged, once)
+{
+	char nothing[SLOT] = { 0 };
+
+	ASSERT_EQ(0, write_behind(self->fd, "twice", nothing));
+}
+
+TEST_HARNESS_MAIN
