@@ -250,11 +250,18 @@ static int settle(struct recovery *rec)
 		rc = finish_objects(st, &rec->unfinished, true);
 	if (rc)
 		return rc;
-	if (st->read_only) {
-		st->unsettled = true;
-		return 0;
-	}
-	return clear_leftovers(st, &rec->leftover) ?: pmof_store_checkpoint(st);
+	/*
+	 * Also if the log stays: a record whose object cannot be read counts now, and not when the
+	 * sector has been mended by zeros.  What it has superseded does not come back then.
+	 */
+	if (!st->read_only || st->lost_slots)
+		rc = clear_leftovers(st, &rec->leftover);
+	if (rc)
+		return rc;
+	if (!st->read_only)
+		return pmof_store_checkpoint(st);
+	st->unsettled = true;
+	return 0;
 }
 
 static int scan(struct store *st)

@@ -65,4 +65,22 @@ TEST_F(damaged, once)
 	ASSERT_EQ(0, write_behind(self->fd, "twice", nothing));
 }
 
+/* A key is put twice; says in which sector the newer one begins, which it has for itself. */
+TEST_F(damaged, superseded)
+{
+	char value[901] = "";
+	FILE *f;
+
+	memset(value, 'a', 900);
+	ASSERT_EQ(0, kv_put(self->fd, "newer", value, ANY, NULL));
+	memset(value, 'b', 900);
+	ASSERT_EQ(0, kv_put(self->fd, "newer", value, ANY, NULL));
+	ASSERT_EQ(0, kv_get(self->fd, "newer", 0, 0, &self->r));
+	ASSERT_EQ(0, self->r.get.offset % 512);
+	f = fopen("/tmp/sector", "w");
+	ASSERT_NE(NULL, f);
+	fprintf(f, "%llu\n", (unsigned long long)self->r.get.offset / 512);
+	ASSERT_EQ(0, fclose(f));
+}
+
 TEST_HARNESS_MAIN

@@ -155,6 +155,13 @@ damaged_log() {
 	dmesg | grep -q "$1"
 }
 
+# The list of bad sectors is the driver's: one that it has not been told is not on it any more.
+damaged_mend() {
+	ndctl disable-namespace namespace0.0 && ndctl enable-namespace namespace0.0 &&
+		until_true 5 test -b /dev/pmem0 &&
+		dd if=/dev/zero of=/dev/pmem0 bs=512 seek=$1 count=1 oflag=direct
+}
+
 # /dev/pmem0 is free.
 kv_damaged() {
 	t "damaged: format" pmof kv format --force /dev/pmem0
@@ -171,6 +178,13 @@ kv_damaged() {
 	t "damaged: what a power cut has left without VF is read" get_same vf
 	t "damaged: it is there once" damaged_spoil once
 	t "damaged: open, it is not" damaged_open true
+	t "damaged: a key is put twice" damaged_spoil superseded
+	_sector=$(cat /tmp/sector)
+	t "damaged: its header is bad" damaged_open set_attr /sys/block/pmem0/badblocks "$_sector 1"
+	t "damaged: that is seen, too" damaged_log "bad sectors lie in some objects"
+	t "damaged: it cannot be told what the key has" fails_with ENODATA pmof kv get pmof0 newer
+	t "damaged: mended, by zeros" damaged_open damaged_mend $_sector
+	t "damaged: what was superseded stays so" fails_with ENOENT pmof kv get pmof0 newer
 	t "damaged: the store takes changes" put other
 	t "damaged: disconnect" pmof_disconnect pmof0
 	t "damaged: the client goes" remove_modules pmof-client
