@@ -214,25 +214,30 @@ void pmof_store_end_session(struct store *st, struct store_session *s)
 	store_count(st, PMOF_KV_STAT_EVICTED, 1);
 }
 
-/* Does the session keep anything retired from being free? */
-static bool holds_up(const struct store *st, const struct store_session *s)
+/* Does the file keep anything retired from being free? */
+static bool holds_up(const struct store *st, const struct store_context *c)
+{
+	u64 slot, epoch;
+
+	return c->low && pmof_store_slots_first(&st->retired, &slot, &epoch) && c->low <= epoch;
+}
+
+static bool session_holds_up(const struct store *st, const struct store_session *s)
 {
 	const struct store_context *c;
-	u64 slot, epoch;
 
 	if (!list_empty(&s->orphans))
 		return true;
-	if (!pmof_store_slots_first(&st->retired, &slot, &epoch))
-		return false;
 	list_for_each_entry(c, &s->contexts, entry)
-		if (c->low && c->low <= epoch)
+		if (holds_up(st, c))
 			return true;
 	return false;
 }
 
 /*
  * Requests wait for space, and nothing comes free by itself.  Who has waited long enough ends
- * the sessions that hold it up; but a session that waits for itself is told so.
+ * the sessions that hold it up, his own, too, if another file of it does; but a file that waits
+ * for itself is told so, and does not press any more.
  */
 void pmof_store_press(struct store *st)
 {
@@ -242,21 +247,17 @@ void pmof_store_press(struct store *st)
 	bool pressing = false;
 	int i;
 
-	if (list_empty(&st->starved))
-		return;
-	hash_for_each(st->sessions, i, s, node)
-		s->nr_waiting = 0;
 	list_for_each_entry(r, &st->starved, entry) {
-		if (!r->since || time_before(jiffies, r->since + grace))
+		if (r->status || !r->since || time_before(jiffies, r->since + grace))
 			continue;
-		pressing = true;
-		r->context->session->nr_waiting++;
-		if (holds_up(st, r->context->session))
+		if (holds_up(st, r->context))
 			r->status = PMOF_KV_SC_NO_SPACE;
+		else
+			pressing = true;
 	}
 	if (!pressing)
 		return;
 	hash_for_each(st->sessions, i, s, node)
-		if (!s->nr_waiting && holds_up(st, s))
+		if (session_holds_up(st, s))
 			pmof_store_end_session(st, s);
 }

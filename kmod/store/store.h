@@ -63,7 +63,6 @@ struct store_session {
 	struct list_head orphans;	/* leases of files that were closed */
 	u32 nr_contexts;
 	u32 nr_leases;
-	u32 nr_waiting;			/* requests that wait for space, in this round */
 	bool ending;			/* asked to be ended */
 };
 
