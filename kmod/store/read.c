@@ -4,7 +4,8 @@
 
 #include "store.h"
 
-#define SCAN_BATCH	16	/* entries of the index that are taken at a time */
+#define SCAN_BATCH	16	/* entries of the index that are taken at a time, */
+#define SCAN_BATCHES	64	/* and so often, though none of them can be read */
 
 /* --- GET -------------------------------------------------------------------------- */
 
@@ -143,16 +144,15 @@ static u32 finish_scan(struct store *st, struct store_req *r)
 		.hash	= r->hash,
 		.skip	= r->skip,
 	};
-	bool more = true;
-	u32 before;
+	u32 batches = 0;
+	bool more;
 
 	if (r->status)
 		return pmof_store_reply_status(r);
 	store_count(st, PMOF_KV_STAT_SCANS, 1);
 	do {
-		before = s.count;
 		more = scan_some(st, &s, r->max);
-	} while (more && s.count < r->max && s.count > before &&
+	} while (more && s.count < r->max && ++batches < SCAN_BATCHES &&
 		 PMOF_MAX_CALL_REPLY - s.length >= sizeof(struct pmof_kv_scan_entry) +
 						   PMOF_KV_KEY_MAX);
 	pmof_store_reply_status(r);

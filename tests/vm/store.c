@@ -370,6 +370,38 @@ TEST_F(store, scan_tells_each_key_once)
 	EXPECT_EQ(kv_stat(self->fd, PMOF_KV_STAT_KEYS), strange);
 }
 
+/* What cannot be read is passed over, however much of it there is: an answer has keys, or all. */
+TEST_F_TIMEOUT(store, scan_passes_over, 60)
+{
+	uint32_t magic = PMOF_KV_OBJECT_MAGIC, spoilt = 0;
+	struct pmof_kv_scan m = { .max = 0 };
+	uint64_t at[256];
+	unsigned int i, calls = 0;
+	union kv_reply r;
+	char key[32];
+
+	for (i = 0; i < 256; i++) {
+		snprintf(key, sizeof(key), "spoilt%u", i);
+		ASSERT_EQ(0, kv_put(self->fd, key, "v", ANY, NULL));
+		ASSERT_EQ(0, kv_get(self->fd, key, 0, 0, &r));
+		at[i] = r.get.offset;
+	}
+	for (i = 0; i < 256; i++)
+		ASSERT_EQ(0, vm_put(self->fd, at[i], &spoilt, sizeof(spoilt), 0));
+	do {
+		ASSERT_EQ(0, kv_status(self->fd, PMOF_KV_SCAN, &m, sizeof(m), &r));
+		EXPECT_TRUE(r.scan.count || r.scan.flags & PMOF_KV_SCAN_F_END);
+		m.hash = r.scan.hash;
+		m.skip = r.scan.skip;
+		ASSERT_GT(200, ++calls);
+	} while (!(r.scan.flags & PMOF_KV_SCAN_F_END));
+	for (i = 0; i < 256; i++) {
+		ASSERT_EQ(0, vm_put(self->fd, at[i], &magic, sizeof(magic), 0));
+		snprintf(key, sizeof(key), "spoilt%u", i);
+		EXPECT_EQ(0, kv_delete(self->fd, key, ANY));
+	}
+}
+
 /* --- what is refused ------------------------------------------------------------------------- */
 
 TEST_F(store, malformed)

@@ -33,20 +33,22 @@ static void done(struct kv_task *t, struct kv_buffers *b)
 {
 	struct pmofkv_scan *s = t->buf;
 	const struct pmof_kv_scan_reply *r = (const void *)b->reply;
+	bool stays;
 	int ret;
 
 	if (kv_lost(t))
 		return;
 	ret = kv_answer(t, b, sizeof(*r));
 	if (!ret) {
+		stays = s->hash == le64toh(r->hash) && s->skip == le32toh(r->skip);
 		s->hash = le64toh(r->hash);
 		s->skip = le32toh(r->skip);
 		s->end = le32toh(r->flags) & PMOF_KV_SCAN_F_END;
 		s->left = le32toh(r->count);
 		s->at = sizeof(*r);
 		s->length = t->call.old;
-		/* It would go on for ever. */
-		if (!s->left && !s->end)
+		/* It would go on for ever.  A cursor that moves: keys that cannot be read. */
+		if (!s->left && !s->end && stays)
 			ret = -EPROTO;
 	}
 	kv_end(t, ret);
@@ -106,7 +108,7 @@ int pmofkv_scan_next(struct pmofkv_scan *scan, struct pmofkv_entry *entry)
 {
 	int ret = 0;
 
-	if (!scan->left && !scan->end)
+	while (!ret && !scan->left && !scan->end)
 		ret = ask(scan);
 	if (ret || !scan->left)
 		return ret;
