@@ -96,6 +96,18 @@ static bool parts_ok(const struct pmof_call *call, u32 nr)
 	return at == call->length;
 }
 
+/* Is it as long as it says? */
+static bool batch_ok(const struct pmof_call *call)
+{
+	const struct pmof_kv_batch *w = call->data;
+	u32 nr;
+
+	if (call->length < sizeof(*w) || w->reserved)
+		return false;
+	nr = le32_to_cpu(w->count);
+	return nr && nr <= PMOF_KV_BATCH_MAX && parts_ok(call, nr);
+}
+
 /* Returns NULL, and *status says why. */
 static struct store_batch *make_batch(struct pmof_call *call, u32 *status)
 {
@@ -104,11 +116,9 @@ static struct store_batch *make_batch(struct pmof_call *call, u32 *status)
 	u32 nr;
 
 	*status = PMOF_KV_SC_INVALID;
-	if (call->length < sizeof(*w) || w->reserved)
+	if (!batch_ok(call))
 		return NULL;
 	nr = le32_to_cpu(w->count);
-	if (!nr || nr > PMOF_KV_BATCH_MAX || !parts_ok(call, nr))
-		return NULL;
 	*status = PMOF_KV_SC_NO_MEMORY;
 	b = kvzalloc(struct_size(b, part, nr), GFP_KERNEL);
 	if (!b)
@@ -149,6 +159,41 @@ static void take_batch(struct store *st, struct store_req *whole)
 	}
 }
 
+/* It has not begun, and will not: who asks for its outcome is told so. */
+static void refuse(struct store *st, struct store_req *r)
+{
+	if (r->op && r->op->cancel)
+		r->op->cancel(st, r);
+	if (!r->context)
+		return;
+	if (r->op->start && !r->known)
+		pmof_store_remember(r->context, r->number, PMOF_KV_SC_NO_LEASE, 0);
+	pmof_store_put_context(st, r->context);
+}
+
+/* Nobody waits for it any more, and it has not been taken: its parts are refused where they are. */
+static void drop_batch(struct store *st, struct store_req *whole)
+{
+	const struct pmof_kv_batch *w = whole->data;
+	const void *at = whole->data + sizeof(*w);
+	u32 i, nr = batch_ok(whole->call) ? le32_to_cpu(w->count) : 0;
+
+	for (i = 0; i < nr; i++) {
+		const struct pmof_kv_part *p = at;
+		struct store_req r = {
+			.call	= whole->call,
+			.data	= p->request,
+			.length	= le32_to_cpu(p->length),
+			.op	= find_op(p->opcode),
+		};
+
+		r.status = parse(st, &r);
+		refuse(st, &r);
+		at += part_length(p);
+	}
+	pmof_call_drop(whole->call);
+}
+
 void pmof_store_take_call(struct store *st, struct pmof_call *call)
 {
 	struct store_req *r = (struct store_req *)call->private;
@@ -178,7 +223,7 @@ void pmof_store_take_batches(struct store *st)
 	list_for_each_entry_safe(r, next, &st->batches, entry) {
 		if (pmof_call_ending(r->call)) {
 			list_del(&r->entry);
-			pmof_call_drop(r->call);
+			drop_batch(st, r);
 		} else if (pmof_store_may_take_batch(st)) {
 			list_del(&r->entry);
 			take_batch(st, r);
@@ -219,13 +264,7 @@ static void end_part(struct store *st, struct store_batch *b)
 void pmof_store_drop(struct store *st, struct store_req *r)
 {
 	list_del(&r->entry);
-	if (r->op && r->op->cancel)
-		r->op->cancel(st, r);
-	if (r->context) {
-		if (r->op->start && !r->known)
-			pmof_store_remember(r->context, r->number, PMOF_KV_SC_NO_LEASE, 0);
-		pmof_store_put_context(st, r->context);
-	}
+	refuse(st, r);
 	if (!r->batch) {
 		pmof_call_drop(r->call);
 		return;
