@@ -23,7 +23,7 @@ MODULE_PARM_DESC(reclaim_ms, "how long a session may hold up space that is wante
 
 /* --- taking ----------------------------------------------------------------------- */
 
-/* A chunk has got its class: durable before a header is stored in it. */
+/* A chunk has got its class: durable before anything is stored in it. */
 static int assign(struct store *st, u64 slot, u32 class)
 {
 	u32 chunk = (slot - st->m.sb.chunks) >> PMOF_KV_CHUNK_SHIFT;
@@ -35,9 +35,14 @@ static int assign(struct store *st, u64 slot, u32 class)
 	/* A span is there when its first word is: all the others before it. */
 	if (pmof_kv_class_chunks(class) > 1)
 		rc = pmof_store_fence_now(st);
-	if (!rc)
-		pmof_kv_assign_chunk(&st->m, chunk, class, 0);
-	return rc;
+	if (rc)
+		return rc;
+	pmof_kv_assign_chunk(&st->m, chunk, class, 0);
+	/*
+	 * PUT_INLINE stores its value in this phase.  Without the word a later class has its slots
+	 * elsewhere, and a value may look like an object where one of those begins.
+	 */
+	return pmof_store_fence_now(st);
 }
 
 /* A client's HCA reaches no page that has a bad sector, and what it may not put is not put. */

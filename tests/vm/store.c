@@ -207,6 +207,29 @@ TEST_F(store, closed_file)
 						 &r));
 }
 
+/* The class of a chunk is durable before anything is stored in it: a fence more. */
+TEST_F(store, fresh_chunk)
+{
+	unsigned int length, fresh = 0;
+	uint64_t chunks, fences;
+	union kv_reply p, r;
+
+	for (length = 100; length < 3 << 20; length += length / 4) {
+		chunks = kv_stat(self->fd, PMOF_KV_STAT_FREE_CHUNKS);
+		fences = kv_stat(self->fd, PMOF_KV_STAT_FENCES);
+		if (kv_prepare(self->fd, "n1", length, 0, &p))
+			continue;
+		fences = kv_stat(self->fd, PMOF_KV_STAT_FENCES) - fences;
+		if (kv_stat(self->fd, PMOF_KV_STAT_FREE_CHUNKS) != chunks) {
+			EXPECT_EQ(3, fences) TH_LOG("%u bytes", length);
+			fresh++;
+		}
+		ASSERT_EQ(0, kv_commit(self->fd, PMOF_KV_RETURN, p.prepare.lease, 0, &r));
+	}
+	if (!fresh)
+		SKIP(return, "no chunk is free");
+}
+
 /* --- epochs ---------------------------------------------------------------------------- */
 
 /* [K6] What somebody may READ stays as it is, however often the key is put. */
