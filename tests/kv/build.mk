@@ -64,3 +64,16 @@ $(TEST_BUILD)/unit/kv_tools: tests/kv/tools $(addprefix $(KV_BUILD)/,pmof record
 KV_TESTS := $(TEST_BUILD)/unit/kv_tools $(KV_VM)
 
 tests: $(KV_TESTS)
+
+# libpmofkv itself, over a libpmof that the test stands for.
+KV_UNIT := $(TEST_BUILD)/unit/kv_library
+KV_UNIT_OBJ := $(patsubst %.c,$(TEST_BUILD)/unit/pure/%.o,$(wildcard userlib/kv/*.c))
+
+$(KV_UNIT_OBJ): $(TEST_BUILD)/unit/pure/%.o: %.c tests/kv/build.mk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KV_CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all -MMD -MP -c -o $@ $<
+
+$(TEST_BUILD)/unit/test_kv_library.o: private UNIT_CFLAGS += -Iuapi -Iuserlib
+$(KV_UNIT): $(KV_UNIT_OBJ)
+
+-include $(KV_UNIT_OBJ:.o=.d)

@@ -104,6 +104,7 @@ struct kv_task {
 	uint64_t offset;		/* of the value to be written, or the object to be READ */
 	uint32_t lease;
 	bool prepared;
+	bool written;			/* a WRITE to the lease has been in an earlier round */
 
 	void *buf;			/* of a get: the caller's; or NULL: it is allocated */
 	size_t size;

@@ -31,6 +31,7 @@ static void take_slot(struct kv_task *t, const struct kv_buffers *b)
 	t->offset = le64toh(r->offset);
 	t->lease = le32toh(r->lease);
 	t->prepared = true;
+	t->written = false;
 	t->stage = &commit;
 }
 
@@ -67,6 +68,10 @@ static int commit_fill(struct kv_task *t, struct kv_buffers *b)
 		t->data.session = t->session;
 	}
 	lease_request(t, b, PMOF_KV_COMMIT, t->expected);
+	/* [K2] of a SUBMIT that was cancelled in part: it may have taken another queue. */
+	if (t->written)
+		t->call.flags = PMOF_F_ORDERED;
+	t->written = t->value_length;
 	return 0;
 }
 

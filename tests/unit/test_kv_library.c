@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libpmofkv over a libpmof that answers as the test says: what it sends when its SUBMITs are
+ * cancelled in part, and what it makes of answers that are strange.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include <libpmof.h>
+#include <libpmofkv.h>
+
+#include "unit.h"
+
+#define MAX_OPS	64
+
+struct pmof_dev {
+	unsigned int submits;
+	struct pmof_op last[MAX_OPS];	/* of the last SUBMIT with a COMMIT in it */
+	unsigned int nr_last;
+	uint32_t leases;
+	unsigned int failing;		/* the WRITE of a SUBMIT that fails, once, from 1 on */
+	uint32_t first_flags;		/* of a COMMIT of the SUBMIT that failed */
+	unsigned int empty;		/* answers to SCAN without a key */
+	bool stays;			/* their cursor does not move */
+};
+
+static struct pmof_dev dev;
+
+int pmof_open(const char *name, int flags, struct pmof_dev **out)
+{
+	(void)name;
+	(void)flags;
+	*out = &dev;
+	return 0;
+}
+
+void pmof_close(struct pmof_dev *d)
+{
+	(void)d;
+}
+
+int pmof_fd(const struct pmof_dev *d)
+{
+	(void)d;
+	return -1;
+}
+
+int pmof_instance(const struct pmof_dev *d)
+{
+	(void)d;
+	return 0;
+}
+
+int pmof_get_info(struct pmof_dev *d, struct pmof_info *info, size_t size)
+{
+	(void)d;
+	memset(info, 0, size);
+	info->ns_size = 1 << 20;
+	info->features = PMOF_FEAT_CALL;
+	info->service = PMOF_SERVICE_STORE;
+	info->max_call = 4096;
+	info->session = 7;
+	return 0;
+}
+
+static void *reply_of(struct pmof_op *op, size_t length)
+{
+	void *reply = (void *)(uintptr_t)op->compare;
+
+	memset(reply, 0, length);
+	op->old = length;
+	return reply;
+}
+
+static void prepare(struct pmof_dev *d, struct pmof_op *op)
+{
+	struct pmof_kv_prepare_reply *r = reply_of(op, sizeof(*r));
+
+	r->reply.version = htole64(1);
+	r->offset = htole64(4096 * ++d->leases);
+	r->lease = htole32(d->leases);
+}
+
+/* A cursor that moves; the end comes behind the empty answers. */
+static void scan(struct pmof_dev *d, struct pmof_op *op)
+{
+	const struct pmof_kv_scan *m = (const void *)(uintptr_t)op->addr;
+	struct pmof_kv_scan_reply *r = reply_of(op, sizeof(*r));
+
+	r->hash = htole64(le64toh(m->hash) + !d->stays);
+	if (!d->empty--)
+		r->flags = htole32(PMOF_KV_SCAN_F_END);
+}
+
+static void answer(struct pmof_dev *d, struct pmof_op *op)
+{
+	op->result = 0;
+	if (op->opcode != PMOF_OP_CALL)
+		return;
+	if (op->call == PMOF_KV_PREPARE_PUT)
+		prepare(d, op);
+	else if (op->call == PMOF_KV_SCAN)
+		scan(d, op);
+	else
+		reply_of(op, sizeof(struct pmof_kv_reply));
+}
+
+static bool is_commit(const struct pmof_op *op)
+{
+	return op->opcode == PMOF_OP_CALL && op->call == PMOF_KV_COMMIT;
+}
+
+/* Of a SUBMIT what is behind the one that fails is cancelled. */
+int pmof_submit(struct pmof_dev *d, struct pmof_op *ops, unsigned int nr)
+{
+	unsigned int i, writes = 0;
+	bool failed = false;
+
+	d->submits++;
+	if (nr > MAX_OPS || d->submits > 1000)
+		return -EINVAL;
+	for (i = 0; i < nr; i++) {
+		writes += ops[i].opcode == PMOF_OP_PUT;
+		if (failed) {
+			ops[i].result = -ECANCELED;
+			d->first_flags |= is_commit(&ops[i]) ? ops[i].flags : 0;
+		} else if (ops[i].opcode == PMOF_OP_PUT && writes == d->failing) {
+			ops[i].result = -EFAULT;
+			failed = true;
+		} else {
+			answer(d, &ops[i]);
+		}
+	}
+	if (failed)
+		d->failing = 0;
+	memcpy(d->last, ops, nr * sizeof(*ops));
+	d->nr_last = nr;
+	return 0;
+}
+
+static struct pmofkv *open_sa(void)
+{
+	struct pmofkv_options opt;
+	struct pmofkv *kv = NULL;
+
+	memset(&dev, 0, sizeof(dev));
+	pmofkv_options_init(&opt);
+	opt.protocol = PMOFKV_SA;
+	if (pmofkv_open("pmof0", O_RDWR, &opt, &kv))
+		abort();
+	return kv;
+}
+
+/*
+ * [K2] [K9] A COMMIT behind whose WRITE the SUBMIT was cancelled: the WRITE may have gone on
+ * another queue than the one that the next SUBMIT takes.
+ */
+TEST(commit_again_is_ordered)
+{
+	struct pmofkv_item item[3];
+	struct pmofkv *kv = open_sa();
+	unsigned int i, commits = 0;
+
+	for (i = 0; i < 3; i++)
+		item[i] = (struct pmofkv_item){
+			.key = "abc" + i, .key_length = 1, .value = "value",
+			.value_length = 5, .expected = PMOF_KV_EXPECT_ANY,
+		};
+	dev.failing = 2;
+	EXPECT_EQ(-EFAULT, pmofkv_put_batch(kv, item, 3));
+	EXPECT_EQ(0, item[0].result);
+	EXPECT_EQ(-EFAULT, item[1].result);
+	EXPECT_EQ(0, item[2].result);
+	EXPECT_EQ(0, dev.first_flags);
+	EXPECT_EQ(3, dev.submits);
+	for (i = 0; i < dev.nr_last; i++) {
+		if (!is_commit(&dev.last[i]))
+			continue;
+		EXPECT_TRUE(dev.last[i].flags & PMOF_F_ORDERED);
+		commits++;
+	}
+	EXPECT_EQ(2, commits);
+	pmofkv_close(kv);
+}
+
+/* Put by itself, and a lease that is new: nothing to wait for. */
+TEST(commit_is_not_ordered)
+{
+	struct pmofkv *kv = open_sa();
+
+	EXPECT_EQ(0, pmofkv_put(kv, "a", 1, "value", 5, NULL));
+	ASSERT_EQ(2, dev.nr_last);
+	EXPECT_TRUE(is_commit(&dev.last[1]));
+	EXPECT_EQ(0, dev.last[1].flags & PMOF_F_ORDERED);
+	pmofkv_close(kv);
+}
+
+static int scan_all(unsigned int empty, bool stays)
+{
+	struct pmofkv *kv = open_sa();
+	struct pmofkv_entry e;
+	struct pmofkv_scan *s;
+	int ret;
+
+	dev.empty = empty;
+	dev.stays = stays;
+	ret = pmofkv_scan_open(kv, &s);
+	if (ret)
+		return ret;
+	ret = pmofkv_scan_next(s, &e);
+	pmofkv_scan_close(s);
+	pmofkv_close(kv);
+	return ret;
+}
+
+/* Keys that cannot be read: a server may go on behind them, and say nothing. */
+TEST(scan_without_keys)
+{
+	EXPECT_EQ(0, scan_all(0, false));
+	EXPECT_EQ(0, scan_all(5, false));
+	EXPECT_EQ(6, dev.submits);
+	EXPECT_EQ(-EPROTO, scan_all(5, true));
+}
+
+TEST_HARNESS_MAIN
