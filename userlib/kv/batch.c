@@ -57,12 +57,13 @@ static void run(struct pmofkv *kv, struct batch *a, struct pmofkv_item *items, u
 int pmofkv_put_batch(struct pmofkv *kv, struct pmofkv_item *items, unsigned int nr)
 {
 	struct batch *a = malloc(sizeof(*a));
-	unsigned int i;
+	unsigned int i, n;
 	int ret = 0;
 
-	for (i = 0; i < nr; i += KV_ROUND) {
-		unsigned int j, n = nr - i < KV_ROUND ? nr - i : KV_ROUND;
+	for (i = 0; i < nr; i += n) {
+		unsigned int j;
 
+		n = nr - i < KV_ROUND ? nr - i : KV_ROUND;
 		if (a)
 			run(kv, a, items + i, n);
 		for (j = i; j < i + n; j++) {
