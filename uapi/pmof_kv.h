@@ -114,7 +114,8 @@ struct pmof_kv_prepare_reply {
  * struct pmof_kv_commit - PMOF_KV_COMMIT and PMOF_KV_RETURN; the reply is a reply
  * @req: request
  * @expected: version to be replaced, or PMOF_KV_EXPECT_*; RETURN: 0
- * @lease: ends, whatever the answer
+ * @lease: ends, whatever the answer; but stays if the number's outcome is known already, which then
+ *         is the answer, and if the message is refused as it is (INVALID, NO_MEMORY when it comes)
  * @reserved: zero
  *
  * The value's WRITE goes ahead of the COMMIT on the same queue: in one SUBMIT.
