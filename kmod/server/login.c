@@ -261,6 +261,21 @@ static void grant(struct pmof_session *s, const struct pmof_login *l)
 	smp_store_release(&s->rights, s->granted);
 }
 
+static int choose_segments(struct pmof_session *s)
+{
+	int rc = pmof_segments_choose(s);
+
+	if (rc && rc != -EOPNOTSUPP)
+		return PMOF_SC_NO_MEMORY;
+	if (rc) {
+		pr_warn_ratelimited("%s: no usable way to register %s on %s\n",
+				    dev_name(&s->dev), pmof_ns_name(s->ns),
+				    dev_name(&s->ib_dev->dev));
+		return PMOF_SC_UNSUPPORTED;
+	}
+	return 0;
+}
+
 /*
  * What may fail once the session is in its namespace.  The rights are not set
  * yet, so the trial maps for reading only; the real MRs come later.
@@ -268,14 +283,10 @@ static void grant(struct pmof_session *s, const struct pmof_login *l)
 static int prepare(struct pmof_session *s, const struct pmof_key *key,
 		   struct pmof_login_reply *r)
 {
-	int status;
+	int status = choose_segments(s);
 
-	if (pmof_segments_choose(s)) {
-		pr_warn_ratelimited("%s: no usable way to register %s on %s\n",
-				    dev_name(&s->dev), pmof_ns_name(s->ns),
-				    dev_name(&s->ib_dev->dev));
-		return PMOF_SC_UNSUPPORTED;
-	}
+	if (status)
+		return status;
 	mutex_lock(&pmof_sessions_mutex);
 	status = pmof_rights_charge(s, PMOF_LIMIT_SEGMENTS, pmof_layout_segments(&s->layout));
 	mutex_unlock(&pmof_sessions_mutex);

@@ -7,9 +7,9 @@
 #include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "layout.h"
 #include "server.h"
 
 struct pmof_segment {
@@ -87,16 +87,18 @@ struct pmof_segment *pmof_segment_alloc(struct pmof_session *s, u64 offset, u64 
 					u32 page_size)
 {
 	struct pmof_segment *seg = kzalloc(sizeof(*seg), GFP_KERNEL);
+	struct sg_table table = { .nents = 1, .orig_nents = 1 };
 	int rc;
 
 	if (!seg)
 		return ERR_PTR(-ENOMEM);
 	sg_init_table(&seg->sg, 1);
 	sg_set_page(&seg->sg, virt_to_page(s->ns->addr + offset), length, 0);
-	if (ib_dma_map_sg(s->ib_dev, &seg->sg, 1, direction(s)) != 1) {
-		rc = -EIO;
+	/* This call's errno tells what may work later from what never will. */
+	table.sgl = &seg->sg;
+	rc = ib_dma_map_sgtable_attrs(s->ib_dev, &table, direction(s), 0);
+	if (rc)
 		goto free;
-	}
 	if (!in_place(s->ib_dev, &seg->sg)) {
 		rc = -EOPNOTSUPP;
 		goto unmap;
@@ -127,59 +129,37 @@ static struct pmof_segment *segment_alloc_index(struct pmof_session *s,
 }
 
 /* Does the device take the first segment, and the last, which may be short? */
-static bool trial(struct pmof_session *s, const struct pmof_layout *l, u32 page_size)
+static int trial(void *arg, const struct pmof_layout *l, u32 page_size)
 {
 	u32 index[] = { 0, pmof_layout_segments(l) - 1 };
+	struct pmof_session *s = arg;
 	struct pmof_segment *seg;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(index); i++) {
 		seg = segment_alloc_index(s, l, index[i], page_size);
 		if (IS_ERR(seg))
-			return false;
+			return PTR_ERR(seg);
 		pmof_segment_free(s, seg);
 	}
-	return true;
-}
-
-static bool try_page_size(struct pmof_session *s, u32 page_size)
-{
-	const struct ib_device_attr *attr = &s->ib_dev->attrs;
-	struct pmof_layout layout;
-	u64 pages;
-
-	if (!(attr->page_size_cap & page_size) || !attr->max_fast_reg_page_list_len)
-		return false;
-	if ((uintptr_t)s->ns->addr & (page_size - 1))
-		return false;
-	pages = rounddown_pow_of_two(attr->max_fast_reg_page_list_len);
-	pages = min_t(u64, pages, PMOF_MAX_SEGMENT / page_size);
-	/* Some devices promise more than they take. */
-	for (; pages * page_size >= PMOF_MIN_SEGMENT && pages; pages /= 2) {
-		if (pmof_layout_init(&layout, s->ns->size, pages * page_size))
-			return false;	/* more segments than can be named */
-		if (trial(s, &layout, page_size)) {
-			s->layout = layout;
-			s->page_size = page_size;
-			return true;
-		}
-	}
-	return false;
+	return 0;
 }
 
 /*
  * Settles the session's page and segment size by asking the device and trying.
- * Returns 0 or -EOPNOTSUPP.
+ * Returns 0, -EOPNOTSUPP, or another errno where it may be otherwise later.
  */
 int pmof_segments_choose(struct pmof_session *s)
 {
-	static const u32 page_sizes[] = { SZ_2M, SZ_4K };
-	int i;
+	const struct ib_device_attr *attr = &s->ib_dev->attrs;
+	const struct pmof_layout_limits limits = {
+		.size		= s->ns->size,
+		.align		= (uintptr_t)s->ns->addr,
+		.page_sizes	= attr->page_size_cap,
+		.max_pages	= attr->max_fast_reg_page_list_len,
+	};
 
-	for (i = 0; i < ARRAY_SIZE(page_sizes); i++)
-		if (try_page_size(s, page_sizes[i]))
-			return 0;
-	return -EOPNOTSUPP;
+	return pmof_layout_choose(&limits, trial, s, &s->layout, &s->page_size);
 }
 
 static void describe(const struct pmof_segment *seg, struct pmof_segment_desc *desc)
