@@ -168,7 +168,8 @@ static void report(struct pmof_ns *ns, u64 sectors, bool gained)
 			sectors);
 }
 
-static void rescan(struct pmof_ns *ns)
+/* @failed: a page that may have been in the copy before, and is now out of reach. */
+static void rescan(struct pmof_ns *ns, bool failed)
 {
 	struct pmof_bad *bad = &ns->bad;
 	u64 sectors, before;
@@ -186,8 +187,15 @@ static void rescan(struct pmof_ns *ns)
 	mutex_unlock(&bad->lock);
 	if (gained || sectors != before)
 		report(ns, sectors, gained);
-	if (gained)
+	if (gained || failed)
 		detach_sessions(ns);
+}
+
+static void locked_rescan(struct pmof_ns *ns, bool failed)
+{
+	mutex_lock(&ns->bad.scan);
+	rescan(ns, failed);
+	mutex_unlock(&ns->bad.scan);
 }
 
 /*
@@ -196,9 +204,7 @@ static void rescan(struct pmof_ns *ns)
  */
 void pmof_bad_rescan(struct pmof_ns *ns)
 {
-	mutex_lock(&ns->bad.scan);
-	rescan(ns);
-	mutex_unlock(&ns->bad.scan);
+	locked_rescan(ns, false);
 }
 
 static void queue_rescan(struct pmof_ns *ns)
@@ -228,7 +234,9 @@ void pmof_bad_kick(struct pmof_ns *ns)
 
 /*
  * The memory of a range has failed: puts all of it on the list.  When this
- * returns no HCA reaches it.  False: the list is full, or there is none.
+ * returns no HCA reaches it, and no message that was looked at before is under
+ * way: of a page with a bad sector the good ones go by messages, and what is queued
+ * to a flush worker would fault.  False: the list is full, or there is none.
  *
  * The flag of the page tells the pmem driver, when it clears the poison, that
  * the kernel may have taken the page out of its address space.
@@ -247,7 +255,7 @@ bool pmof_bad_failed(struct pmof_ns *ns, u64 offset, u64 length)
 			return false;
 		SetPageHWPoison(virt_to_page(ns->addr + at));
 	}
-	pmof_bad_rescan(ns);
+	locked_rescan(ns, true);
 	return true;
 }
 

@@ -120,4 +120,13 @@ bad_memory_failure() {
 	sector pmof0 8192 8 direct >/tmp/s
 	t "and read" cmp /tmp/s /tmp/page
 	t "nothing is bad" test "$(cat /sys/block/$bad_dev/badblocks)" = ""
+
+	# One with a sector that was bad before: of it the good ones go by messages.
+	bad_set 12290 1
+	bad_again block=1
+	t "a page that was in no MR fails" set_attr $_hard $((_start + 12288 * 512))
+	t "no session is left then, either" bad_dead
+	bad_again block=1
+	t "it is written, and good" dd if=/tmp/page of=/dev/pmof0 bs=4096 seek=1536 count=1 oflag=direct
+	t "nothing is bad again" test "$(cat /sys/block/$bad_dev/badblocks)" = ""
 }
