@@ -501,6 +501,7 @@ static struct config_group *make_port(struct config_group *group, const char *na
 	if (!port)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&port->mutex);
+	pmof_port_init(port);
 	port->service = PMOF_WIRE_PORT;
 	INIT_LIST_HEAD(&port->links);
 	config_group_init_type_name(&port->group, name, &port_type);

@@ -134,16 +134,33 @@ static int listener_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 		return connect_request(port, cm_id, &event->param.conn);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		WRITE_ONCE(port->removed, true);
-		/* Either pmof_port_disable() destroys it, or rdma_cm, if told so here. */
-		if (cmpxchg(&port->cm_id, cm_id, NULL) != cm_id)
-			return 0;
-		/* The port may be gone by now; the cm_id is still ours. */
-		pr_warn("listener %pISpc: the RDMA device is gone; disable and enable the port when it is back\n",
-			&cm_id->route.addr.src_addr);
-		return 1;
+		/*
+		 * rdma_cm would destroy it, told so here; but then nobody could wait for
+		 * this handler to return.
+		 */
+		queue_work(pmof_end_wq, &port->remove_work);
+		return 0;
 	default:
 		return 0;
 	}
+}
+
+/* rdma_cm's device removal waits for this, or for pmof_port_disable(). */
+static void remove_work(struct work_struct *work)
+{
+	struct pmof_port *port = container_of(work, struct pmof_port, remove_work);
+	struct rdma_cm_id *cm_id = xchg(&port->cm_id, NULL);
+
+	if (!cm_id)
+		return;
+	pr_warn("listener %pISpc: the RDMA device is gone; disable and enable the port when it is back\n",
+		&cm_id->route.addr.src_addr);
+	rdma_destroy_id(cm_id);
+}
+
+void pmof_port_init(struct pmof_port *port)
+{
+	INIT_WORK(&port->remove_work, remove_work);
 }
 
 static int bind_addr(struct rdma_cm_id *cm_id, struct sockaddr_storage *addr)
@@ -230,6 +247,8 @@ int pmof_port_enable(struct pmof_port *port)
 
 destroy:
 	rdma_destroy_id(cm_id);
+	/* No handler queues it any more. */
+	flush_work(&port->remove_work);
 	return rc;
 }
 
@@ -248,6 +267,8 @@ void pmof_port_disable(struct pmof_port *port)
 	cm_id = xchg(&port->cm_id, NULL);
 	if (cm_id)
 		rdma_destroy_id(cm_id);
+	/* Else it may be destroying it: with that the last handler has returned, too. */
+	flush_work(&port->remove_work);
 	/* No connection request is under way any more, so no session is missed. */
 	pmof_sessions_end(&logged_out, 0);
 	pmof_placement_port_gone(port);

@@ -155,6 +155,7 @@ struct pmof_port {
 
 	struct rdma_cm_id *cm_id;	/* whoever swaps it for NULL destroys it */
 	bool removed;			/* its RDMA device is going */
+	struct work_struct remove_work;	/* destroys @cm_id then */
 
 	/* Protected by pmof_sessions_mutex. */
 	struct list_head links;
@@ -480,6 +481,7 @@ struct ib_send_wr *pmof_segment_reg(struct pmof_srv_queue *q, struct pmof_segmen
 void pmof_segments_free(struct pmof_session *s);
 
 /* port.c */
+void pmof_port_init(struct pmof_port *port);
 int pmof_port_enable(struct pmof_port *port);
 void pmof_port_disable(struct pmof_port *port);
 
