@@ -168,6 +168,9 @@ struct pmof_session *pmof_session_create(struct pmof_port *port, struct rdma_cm_
 	struct pmof_session *s;
 
 	*status = PMOF_SC_UNSUPPORTED;
+	/* Its requests name no queue pair, to which a proof could be bound. */
+	if (rdma_protocol_iwarp(cm_id->device, cm_id->port_num))
+		return NULL;
 	if (!(cm_id->device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		return NULL;
 	*status = PMOF_SC_BUSY;
