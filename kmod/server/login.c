@@ -174,23 +174,16 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 }
 
 /*
- * Waits until @old is drained and, if it is not kept, gone; puts it.  Not longer than
- * @s is wanted.  There is no circle: who is waited for is in a namespace already, so
- * its own login waits for nobody.
+ * Waits until @old is drained, and no longer: what is left of it is ib_cm's; puts it.
+ * Not longer than @s is wanted.  There is no circle: who is waited for is in a namespace
+ * already, so its own login waits for nobody.
  */
 static void drain_and_wait(struct pmof_session *s, struct pmof_session *old)
 {
-	struct completion *until = &old->drained;
-
 	pmof_session_lost(old);
-	while (!pmof_session_ending(s)) {
-		if (!wait_for_completion_timeout(until, HZ / 10))
-			continue;
-		/* Its state was set before it was said to be drained. */
-		if (until == &old->gone || READ_ONCE(old->state) == PMOF_SESSION_DETACHED)
+	while (!pmof_session_ending(s))
+		if (wait_for_completion_timeout(&old->drained, HZ / 10))
 			break;
-		until = &old->gone;
-	}
 	put_device(&old->dev);
 }
 

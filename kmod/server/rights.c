@@ -384,14 +384,18 @@ int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 	return 0;
 }
 
-/* All that it has of its client and its namespace. */
-void pmof_rights_drop(struct pmof_session *s)
+void pmof_rights_uncharge_all(struct pmof_session *s)
 {
 	int i;
 
-	lockdep_assert_held(&pmof_sessions_mutex);
 	for (i = 0; i < PMOF_NR_LIMITS; i++)
 		pmof_rights_uncharge(s, i, s->used[i]);
+}
+
+/* All that it has of its client and its namespace. */
+void pmof_rights_drop(struct pmof_session *s)
+{
+	pmof_rights_uncharge_all(s);
 	s->client = NULL;
 	s->granted = 0;
 	s->exclusive = false;

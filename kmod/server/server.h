@@ -434,6 +434,7 @@ int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 		     const struct pmof_login *l, struct pmof_session **old);
 void pmof_rights_drop(struct pmof_session *s);
 int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n);
+void pmof_rights_uncharge_all(struct pmof_session *s);
 void pmof_rights_uncharge(struct pmof_session *s, enum pmof_limit limit, u64 n);
 int pmof_rights_sign_reply(struct pmof_session *s, const struct pmof_key *key,
 			   struct pmof_login_reply *r);
