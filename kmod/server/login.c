@@ -155,6 +155,12 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 	if (status)
 		return status;
 	while ((*old = pmof_session_find_instance(s, ns, l))) {
+		/* The client has given up this connection for that one. */
+		if ((*old)->serial > s->serial) {
+			put_device(&(*old)->dev);
+			status = PMOF_SC_NO_SESSION;
+			break;
+		}
 		if (!completion_done(&(*old)->drained)) {
 			status = -EAGAIN;
 			break;

@@ -106,11 +106,7 @@ inline work(k) {
 	check_medium()
 }
 
-/*
- * A login. Sessions of the same (client, instance, path) end first; the answer
- * comes when they are drained: that is the confirmation that replay rests on.
- */
-inline login(k) {
+inline enter(k) {
 	j = 1;
 	do
 	:: j < SLOTS ->
@@ -126,6 +122,23 @@ inline login(k) {
 	logged_in[k] = true;
 	login_sent[k] = false;
 	login_reply[k] = generation
+}
+
+/*
+ * A login. Sessions of the same (client, instance, path) end first; the answer
+ * comes when they are drained: that is the confirmation that replay rests on. One
+ * that came by a newer connection does not: the client has given up this one for it.
+ */
+inline login(k) {
+	j = k + 1;
+	do
+	:: j < SLOTS && !logged_in[j] -> j++
+	:: else -> break
+	od;
+	if
+	:: j < SLOTS -> login_sent[k] = false
+	:: else -> enter(k)
+	fi
 }
 
 inline crash() {
