@@ -79,6 +79,8 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	WRITE_ONCE(ns->nr_sessions, ns->nr_sessions + 1);
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
+	s->loss_timeout = min_t(u32, l->loss_timeout, PMOF_SRV_MAX_LOSS_TIMEOUT);
+	pmof_session_count(s, true);
 	s->call_size = pmof_service_call_size(ns, l->call_size);
 	s->atomics = s->granted & PMOF_RIGHT_WRITE && !ns->service_ops && take_atomics(s, ns);
 	pmof_placement_session(s);
@@ -99,24 +101,32 @@ void pmof_session_leave_ns(struct pmof_session *s)
 {
 	pmof_rights_drop(s);
 	pmof_session_leave_atomics(s);
+	pmof_session_count(s, false);
 	WRITE_ONCE(s->ns->nr_sessions, s->ns->nr_sessions - 1);
 	s->ns = NULL;
+}
+
+/* What a drained session had is another's to take; no login finds it any more. */
+void pmof_session_supersede(struct pmof_session *s)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	s->superseded = true;
+	pmof_rights_drop(s);
+	pmof_session_count(s, false);
 }
 
 /*
  * [V2] @old has no queue pair any more, and its client is back: with the ID of
  * the session that it wants to resume, if that is still there.
  */
-static bool supersede(struct pmof_session *s, struct pmof_session *old, const struct pmof_login *l)
+static bool take_place(struct pmof_session *s, struct pmof_session *old, const struct pmof_login *l)
 {
 	bool resumes;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	old->superseded = true;
 	resumes = old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id &&
 		  pmof_rights_check_resume(s, old, l);
-	/* What it had is the new one's to take. */
-	pmof_rights_drop(old);
+	pmof_session_supersede(old);
 	if (!resumes)
 		pmof_session_end(old);
 	return resumes;
@@ -165,13 +175,17 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 			status = -EAGAIN;
 			break;
 		}
-		if (supersede(s, *old, l))
+		if (take_place(s, *old, l))
 			resumed = *old;
 		else
 			put_device(&(*old)->dev);
 	}
 	if (!*old)
 		status = pmof_rights_take(s, ns, l, old);
+	if (!status && !pmof_session_make_room()) {
+		pmof_rights_drop(s);
+		status = PMOF_SC_BUSY;
+	}
 	if (resumed)
 		end_resumed(s, resumed, !status);
 	if (!status)

@@ -35,7 +35,7 @@
 #include "stats.h"
 #include "wire.h"
 
-#define PMOF_SRV_MAX_SESSIONS	1024
+#define PMOF_SRV_MAX_SESSIONS	1024		/* by default */
 #define PMOF_SRV_MAX_QUEUES	64		/* I/O queues granted to a session */
 #define PMOF_SRV_LOGIN_TIMEOUT	(10 * HZ)	/* from the connection to the login */
 #define PMOF_SRV_GRACE		5		/* seconds to a client's keep-alive time */
@@ -299,7 +299,8 @@ struct pmof_session {
 	enum pmof_session_state state;
 	u64 serial;			/* in the order in which they are published */
 	bool resumable;
-	bool superseded;		/* drained, and its client is back */
+	bool superseded;		/* drained, and its client is back, or its place another's */
+	bool inside;			/* counted with those in a namespace */
 	u32 loss_timeout;		/* seconds for which it stays detached */
 	unsigned int silent;		/* seconds */
 	unsigned int max_silent;
@@ -501,7 +502,6 @@ extern struct configfs_attribute pmof_ns_attr_max_call;
 /* session.c */
 extern struct mutex pmof_sessions_mutex;
 extern struct list_head pmof_sessions;
-extern unsigned int pmof_nr_sessions;
 extern u64 pmof_session_serial;
 extern struct workqueue_struct *pmof_admin_wq;
 extern struct workqueue_struct *pmof_end_wq;
@@ -509,6 +509,9 @@ int pmof_sessions_init(void);
 void pmof_sessions_exit(void);
 struct pmof_session *pmof_session_create(struct pmof_port *port, struct rdma_cm_id *cm_id,
 					 const struct pmof_connect *c, int *status);
+void pmof_session_count(struct pmof_session *s, bool inside);
+void pmof_session_unlist(struct pmof_session *s);
+bool pmof_session_make_room(void);
 void pmof_session_publish(struct pmof_session *s);
 void pmof_session_abandon(struct pmof_session *s);
 struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
@@ -530,7 +533,6 @@ void pmof_session_end_init(struct pmof_session *s);
 void pmof_session_queue_end(struct pmof_session *s);
 void pmof_session_lost(struct pmof_session *s);
 void pmof_session_end(struct pmof_session *s);
-void pmof_session_evict(void);
 void pmof_session_watch(struct pmof_session *s, const struct pmof_login *l);
 void pmof_session_bad_message(struct pmof_session *s, const char *what);
 void pmof_sessions_end(const struct pmof_session_filter *f, u32 kind);
@@ -550,6 +552,7 @@ void pmof_shutdown_exit(void);
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r);
 void pmof_session_logout(struct pmof_session *s);
+void pmof_session_supersede(struct pmof_session *s);
 void pmof_session_leave_atomics(struct pmof_session *s);
 void pmof_session_leave_ns(struct pmof_session *s);
 

@@ -20,7 +20,17 @@ DEFINE_MUTEX(pmof_sessions_mutex);
 
 /* Walked at connection requests, logins and ends only. */
 LIST_HEAD(pmof_sessions);
-unsigned int pmof_nr_sessions;	/* made, published or not */
+
+static unsigned int max_sessions = PMOF_SRV_MAX_SESSIONS;
+module_param(max_sessions, uint, 0644);
+MODULE_PARM_DESC(max_sessions, "sessions in namespaces, those that wait to be resumed included; and as many connections may wait for their login");
+
+/*
+ * Each session is counted in one of them.  Whoever reaches the port makes the first
+ * kind, so they have a limit of their own, and nobody's session ends for them.
+ */
+static unsigned int nr_outside;	/* not logged in yet, published or not; or on the way out */
+static unsigned int nr_inside;	/* in a namespace, and it is the client's last one there */
 
 /* Of the one that was published last. */
 u64 pmof_session_serial;
@@ -41,11 +51,9 @@ static bool reserve_session(void)
 	bool ok;
 
 	mutex_lock(&pmof_sessions_mutex);
-	ok = pmof_nr_sessions < PMOF_SRV_MAX_SESSIONS;
+	ok = nr_outside < READ_ONCE(max_sessions);
 	if (ok)
-		pmof_nr_sessions++;
-	else
-		pmof_session_evict();
+		nr_outside++;
 	mutex_unlock(&pmof_sessions_mutex);
 	return ok;
 }
@@ -53,8 +61,50 @@ static bool reserve_session(void)
 static void unreserve_session(void)
 {
 	mutex_lock(&pmof_sessions_mutex);
-	pmof_nr_sessions--;
+	nr_outside--;
 	mutex_unlock(&pmof_sessions_mutex);
+}
+
+/* It has entered a namespace, or it is to go and its place another's. */
+void pmof_session_count(struct pmof_session *s, bool inside)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (s->inside == inside)
+		return;
+	s->inside = inside;
+	nr_inside += inside ? 1 : -1;
+	nr_outside -= inside ? 1 : -1;
+}
+
+/* Out of the table, and of its namespace. */
+void pmof_session_unlist(struct pmof_session *s)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	list_del_init(&s->entry);
+	pmof_session_count(s, false);
+	nr_outside--;
+}
+
+/*
+ * May one more enter a namespace?  If need be the one goes that has been detached
+ * longest: the list has them in that order.
+ */
+bool pmof_session_make_room(void)
+{
+	struct pmof_session *s;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (nr_inside < READ_ONCE(max_sessions))
+		return true;
+	list_for_each_entry(s, &pmof_sessions, entry) {
+		if (s->state == PMOF_SESSION_DETACHED && !s->superseded) {
+			pmof_session_supersede(s);
+			pmof_session_end(s);
+			return true;
+		}
+	}
+	pr_info_ratelimited("limit of %u sessions reached\n", READ_ONCE(max_sessions));
+	return false;
 }
 
 static struct pmof_session *find_session(u64 id)

@@ -69,20 +69,6 @@ void pmof_session_bad_message(struct pmof_session *s, const char *what)
 	pmof_session_end(s);
 }
 
-/* The limit on sessions is reached: the one that has been detached longest makes room. */
-void pmof_session_evict(void)
-{
-	struct pmof_session *s;
-
-	lockdep_assert_held(&pmof_sessions_mutex);
-	list_for_each_entry(s, &pmof_sessions, entry) {
-		if (s->state == PMOF_SESSION_DETACHED && !s->superseded) {
-			pmof_session_end(s);
-			return;
-		}
-	}
-}
-
 /* --- time ------------------------------------------------------------------- */
 
 /*
@@ -227,6 +213,8 @@ static bool detach(struct pmof_session *s)
 	stays = s->resumable && !test_bit(PMOF_SESSION_FINAL, &s->flags);
 	if (stays) {
 		WRITE_ONCE(s->state, PMOF_SESSION_DETACHED);
+		/* Behind those that were detached before: see pmof_session_make_room(). */
+		list_move_tail(&s->entry, &pmof_sessions);
 		queue_delayed_work(pmof_admin_wq, &s->watch, s->loss_timeout * HZ);
 	} else {
 		WRITE_ONCE(s->state, PMOF_SESSION_DEAD);
@@ -244,8 +232,7 @@ static void unlist(struct pmof_session *s)
 	mutex_lock(&pmof_sessions_mutex);
 	if (s->ns)
 		pmof_session_leave_ns(s);
-	list_del_init(&s->entry);
-	pmof_nr_sessions--;
+	pmof_session_unlist(s);
 	mutex_unlock(&pmof_sessions_mutex);
 }
 
