@@ -70,7 +70,7 @@ $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c 
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 
 # So does who tries everybody's rights, and has to prove who he is.
-RIGHTS_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,rights rights_login rights_end)
+RIGHTS_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,rights rights_login rights_end rights_resume)
 $(RIGHTS_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
 	kmod/common/wire_service.c \
 	kmod/common/range.c kmod/common/auth.c tests/hmac.c

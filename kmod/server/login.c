@@ -138,6 +138,8 @@ static void end_resumed(struct pmof_session *s, struct pmof_session *old, bool e
 	if (entered) {
 		swap(s->id, old->id);
 		s->resumed = true;
+	} else {
+		pmof_rights_forget_key(s);
 	}
 	pmof_session_end(old);
 	put_device(&old->dev);

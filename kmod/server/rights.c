@@ -416,25 +416,53 @@ int pmof_rights_sign_reply(struct pmof_session *s, const struct pmof_key *key,
 	return 0;
 }
 
+static bool proves(const struct pmof_session *s, const u8 session_key[PMOF_SESSION_KEY_LEN],
+		   const struct pmof_login *l)
+{
+	u8 want[PMOF_WIRE_MAC_LEN];
+	bool equal;
+
+	if (pmof_auth_resume(session_key, &s->auth, l->resume_id, want))
+		return false;
+	equal = pmof_mac_equal(want, l->resume_proof, sizeof(want));
+	memzero_explicit(want, sizeof(want));
+	return equal;
+}
+
 /*
  * Is it the client of @old, which it wants to resume, and not only one that has
  * the client's key?  Both have the same ID.
+ *
+ * The key that it proves is all that it has until the reply reaches it.  If that is lost
+ * it comes with the same one again: until a queue has proved the new one, both are good.
  */
 bool pmof_rights_check_resume(struct pmof_session *s, const struct pmof_session *old,
 			      const struct pmof_login *l)
 {
-	u8 want[PMOF_WIRE_MAC_LEN];
-	bool equal;
+	const u8 *known = old->session_key;
 
 	if (s->key_seq != old->key_seq)
 		return false;
 	if (!s->key_seq)
 		return true;
-	if (pmof_auth_resume(old->session_key, &s->auth, l->resume_id, want))
-		return false;
-	equal = pmof_mac_equal(want, l->resume_proof, sizeof(want));
-	memzero_explicit(want, sizeof(want));
-	return equal;
+	if (!proves(s, known, l)) {
+		known = old->prev_key;
+		if (!old->has_prev_key || !proves(s, known, l))
+			return false;
+	}
+	memcpy(s->prev_key, known, sizeof(s->prev_key));
+	s->has_prev_key = true;
+	/* Should it end before it has one of its own. */
+	memcpy(s->session_key, known, sizeof(s->session_key));
+	return true;
+}
+
+/* The session that it would have resumed is gone; or its client has proved the new key. */
+void pmof_rights_forget_key(struct pmof_session *s)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	memzero_explicit(s->prev_key, sizeof(s->prev_key));
+	s->has_prev_key = false;
 }
 
 /* --- I/O queues -------------------------------------------------------------------------- */
@@ -464,5 +492,6 @@ int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c
 	if (!equal)
 		return PMOF_SC_ACCESS;
 	s->queue_counter = c->counter;
+	pmof_rights_forget_key(s);
 	return 0;
 }

@@ -315,6 +315,8 @@ struct pmof_session {
 	bool exclusive;			/* nobody else writes */
 	u64 used[PMOF_NR_LIMITS];	/* counted in the client's */
 	u64 queue_counter;		/* of the last I/O queue that has proved itself */
+	bool has_prev_key;
+	u8 prev_key[PMOF_SESSION_KEY_LEN];	/* also good for who resumes it: see rights.c */
 	bool resumed;			/* has the ID of an earlier one */
 	DECLARE_BITMAP(claimed, PMOF_SRV_MAX_QUEUES + 1);
 	struct pmof_srv_queue *queues[PMOF_SRV_MAX_QUEUES + 1];
@@ -441,6 +443,7 @@ int pmof_rights_sign_reply(struct pmof_session *s, const struct pmof_key *key,
 			   struct pmof_login_reply *r);
 bool pmof_rights_check_resume(struct pmof_session *s, const struct pmof_session *old,
 			      const struct pmof_login *l);
+void pmof_rights_forget_key(struct pmof_session *s);
 int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c, u32 qpn);
 
 /* namespace.c */

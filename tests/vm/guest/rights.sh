@@ -4,6 +4,7 @@
 # The server's side of tests/vm/rights*.c: what they order done, by these words.
 
 NS=$CONFIG/namespaces/data
+MAX_SESSIONS=/sys/module/pmof_server/parameters/max_sessions
 
 set_key() {
 	set_attr "$CONFIG/clients/$1/key" "$2"
@@ -34,6 +35,11 @@ no_session_of() {
 	for _s in /sys/class/pmof-session/*/client_id; do
 		[ ! -e "$_s" ] || [ "$(cat "$_s")" != "$1" ] || return 1
 	done
+}
+
+# detached_are NUMBER: so many sessions wait to be resumed.
+detached_are() {
+	[ "$(cat /sys/class/pmof-session/*/state 2>/dev/null | grep -c detached)" = "$1" ]
 }
 
 # unused ID: nothing is counted of it any more, soon.

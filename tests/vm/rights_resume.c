@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rights: sessions that are resumed, with the key that this takes, and how many there may be. */
+#include "rights.h"
+
+#define LOSS_TIMEOUT	60	/* seconds: longer than any test */
+
+/* A client's connection (instance, path), of which sessions may be resumed. */
+struct known {
+	u8 instance[PMOF_WIRE_UUID_LEN];
+	u64 session_id;		/* of the last login; 0: none yet */
+	u8 session_key[PMOF_SESSION_KEY_LEN];
+};
+
+/* Up to the proof: only the LOGIN is to come. */
+static int say_hello(struct keyed *k, const char *id, const char *key)
+{
+	int rc = k_connect(k, id, key);
+
+	random_bytes(k->auth.client_nonce, sizeof(k->auth.client_nonce));
+	return rc ? rc : k_challenge(k);
+}
+
+/* A login as @from, which resumes its session if there is one. */
+static int log_in(struct keyed *k, const struct known *from)
+{
+	struct pmof_login l = {
+		.nr_queues = 1, .call_size = PMOF_IO_MSG_SIZE, .resume_id = from->session_id,
+		.loss_timeout = LOSS_TIMEOUT,
+	};
+
+	memcpy(l.instance, from->instance, sizeof(l.instance));
+	strncpy(l.name, vm_env("PMOF_NS", "data"), sizeof(l.name) - 1);
+	if (l.resume_id)
+		pmof_auth_resume(from->session_key, &k->auth, l.resume_id, l.resume_proof);
+	pmof_auth_login(&k->key, &k->auth, &l, l.proof);
+	pmof_put_login(&k->sent, 1, &l);
+	return k_send_login(k);
+}
+
+static void remember(struct known *to, const struct keyed *k)
+{
+	to->session_id = k->s.login.session_id;
+	memcpy(to->session_key, k->session_key, sizeof(to->session_key));
+}
+
+/* A session that its client may resume: all its queues were there. */
+static int begin(struct keyed *k, const char *id, const char *key, struct known *to)
+{
+	int rc;
+
+	memset(to, 0, sizeof(*to));
+	random_bytes(to->instance, sizeof(to->instance));
+	rc = say_hello(k, id, key);
+	if (!rc)
+		rc = log_in(k, to);
+	if (!rc)
+		rc = k_queue(k, &k->s.io, 1);
+	remember(to, k);
+	return rc;
+}
+
+/* A login that resumes, and nothing else: 0, also where the session is a new one. */
+static int resume(struct keyed *k, const char *id, const char *key, const struct known *from)
+{
+	int rc = say_hello(k, id, key);
+
+	return rc ? rc : log_in(k, from);
+}
+
+/* The same once those that are closed are gone. */
+static int resume_soon(struct keyed *k, const char *id, const char *key, const struct known *from)
+{
+	double until = vm_now() + 10;
+	int rc;
+
+	while ((rc = resume(k, id, key, from)) == PMOF_SC_BUSY && vm_now() < until) {
+		k_close(k);
+		usleep(100000);
+	}
+	return rc;
+}
+
+static bool is_resumed(const struct keyed *k, const struct known *from)
+{
+	return k->s.login.flags & PMOF_LOGIN_R_RESUMED &&
+	       k->s.login.session_id == from->session_id;
+}
+
+/* --- the key of a session --------------------------------------------------------------- */
+
+/* Whoever has not heard of the new key proves the old one, as often as that happens. */
+TEST_F_TIMEOUT(rights, lost_replies, 60)
+{
+	struct known known;
+	struct keyed k;
+	int i;
+
+	ASSERT_EQ(0, begin(&k, "alice", ALICE, &known));
+	k_close(&k);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, resume(&k, "alice", ALICE, &known)) TH_LOG("%d", i);
+		EXPECT_TRUE(is_resumed(&k, &known)) TH_LOG("%d", i);
+		k_close(&k);
+	}
+	/* One that was heard, and then lost ahead of the first queue. */
+	ASSERT_EQ(0, resume(&k, "alice", ALICE, &known));
+	EXPECT_TRUE(is_resumed(&k, &known));
+	remember(&known, &k);
+	k_close(&k);
+	ASSERT_EQ(0, resume(&k, "alice", ALICE, &known));
+	EXPECT_TRUE(is_resumed(&k, &known));
+	k_close(&k);
+}
+
+/* With the first queue under the new key, the old one has had its time. */
+TEST_F_TIMEOUT(rights, old_key_after_a_queue, 60)
+{
+	struct known known, newer;
+	struct keyed k;
+
+	ASSERT_EQ(0, begin(&k, "alice", ALICE, &known));
+	k_close(&k);
+	ASSERT_EQ(0, resume(&k, "alice", ALICE, &known));
+	ASSERT_TRUE(is_resumed(&k, &known));
+	ASSERT_EQ(0, k_queue(&k, &k.s.io, 1));
+	newer = known;
+	remember(&newer, &k);
+	k_close(&k);
+	ASSERT_EQ(0, resume(&k, "alice", ALICE, &newer));
+	EXPECT_TRUE(is_resumed(&k, &newer));
+	ASSERT_EQ(0, k_queue(&k, &k.s.io, 1));
+	k_close(&k);
+	ASSERT_EQ(0, resume(&k, "alice", ALICE, &newer));
+	EXPECT_FALSE(is_resumed(&k, &newer));
+	k_close(&k);
+}
+
+/* --- the order of connections ----------------------------------------------------------- */
+
+/* A login that comes late, by a connection that its client has given up for a newer one. */
+TEST_F(rights, late_login)
+{
+	struct known known = { .session_id = 0 };
+	struct keyed older, newer;
+
+	random_bytes(known.instance, sizeof(known.instance));
+	ASSERT_EQ(0, say_hello(&older, "alice", ALICE));
+	ASSERT_EQ(0, say_hello(&newer, "alice", ALICE));
+	ASSERT_EQ(0, log_in(&newer, &known));
+	EXPECT_EQ(PMOF_SC_NO_SESSION, log_in(&older, &known));
+	EXPECT_EQ(0, get_stats(&newer.s.admin));
+	k_close(&older);
+	k_close(&newer);
+}
+
+/* --- how many --------------------------------------------------------------------------- */
+
+FIXTURE(limit) {
+	int unused;
+};
+
+FIXTURE_SETUP(limit)
+{
+	ASSERT_EQ(0, order("rights_reset; set_key alice " ALICE "; set_key bob " BOB
+			   "; until_true 10 no_sessions"));
+}
+
+FIXTURE_TEARDOWN(limit)
+{
+	EXPECT_EQ(0, order("set_attr $MAX_SESSIONS 1024"));
+}
+
+/* Who only connects takes nobody's place, and nobody's session. */
+TEST_F_TIMEOUT(limit, half_open, 60)
+{
+	struct wc_queue q[5];
+	struct known known;
+	struct keyed k;
+	int i;
+
+	ASSERT_EQ(0, begin(&k, "alice", ALICE, &known));
+	k_close(&k);
+	ASSERT_EQ(0, order("set_attr $MAX_SESSIONS 4"));
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, wc_connect(&q[i], 0, 0)) TH_LOG("%d", i);
+	EXPECT_EQ(PMOF_SC_BUSY, wc_connect(&q[4], 0, 0));
+	for (i = 0; i < 5; i++)
+		wc_close(&q[i]);
+	ASSERT_EQ(0, resume_soon(&k, "alice", ALICE, &known));
+	EXPECT_TRUE(is_resumed(&k, &known));
+	k_close(&k);
+}
+
+/* The one that was lost first makes room, whichever came first; one with a connection never. */
+TEST_F_TIMEOUT(limit, longest_detached_goes, 60)
+{
+	struct known a_known, b_known, c_known;
+	struct keyed a, b, c;
+
+	ASSERT_EQ(0, begin(&a, "alice", ALICE, &a_known));
+	ASSERT_EQ(0, begin(&b, "alice", ALICE, &b_known));
+	k_close(&b);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1"));
+	k_close(&a);
+	ASSERT_EQ(0, order("until_true 10 detached_are 2 && set_attr $MAX_SESSIONS 2"));
+	ASSERT_EQ(0, begin(&c, "bob", BOB, &c_known));
+	ASSERT_EQ(0, resume_soon(&a, "alice", ALICE, &a_known));
+	EXPECT_TRUE(is_resumed(&a, &a_known));
+	EXPECT_EQ(PMOF_SC_BUSY, resume(&b, "alice", ALICE, &b_known));
+	k_close(&b);
+	ASSERT_EQ(0, order("set_attr $MAX_SESSIONS 3"));
+	ASSERT_EQ(0, resume_soon(&b, "alice", ALICE, &b_known));
+	EXPECT_FALSE(is_resumed(&b, &b_known));
+	EXPECT_EQ(0, get_stats(&a.s.admin));
+	EXPECT_EQ(0, get_stats(&c.s.admin));
+	k_close(&a);
+	k_close(&b);
+	k_close(&c);
+}
+
+TEST_HARNESS_MAIN
