@@ -217,6 +217,8 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 	for (;;) {
 		mutex_lock(&pmof_sessions_mutex);
 		status = try_enter(s, l, &old);
+		if (status != -EAGAIN)
+			s->taking = NULL;
 		mutex_unlock(&pmof_sessions_mutex);
 		if (status != -EAGAIN)
 			return status;

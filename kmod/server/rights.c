@@ -283,13 +283,34 @@ static bool is_rival(const struct pmof_session *o, const void *arg)
 	       (r->exclusive || o->exclusive) && holds(o);
 }
 
+/* Does @o wait for the end of those that it has ousted?  They do not come in ahead of it. */
+static bool is_taking(const struct pmof_session *o, const void *arg)
+{
+	const struct rival *r = arg;
+
+	return o != r->s && o->taking == r->ns && !pmof_session_ending(o) &&
+	       (r->exclusive || o->takes_all);
+}
+
+static bool is_being_taken(const struct rival *r)
+{
+	struct pmof_session *o = pmof_session_find(is_taking, r);
+
+	if (o)
+		put_device(&o->dev);
+	return o;
+}
+
 /* 0, or PMOF_SC_EXCLUSIVE, or -EAGAIN with one in *old that has to be drained first. */
-static int check_rivals(const struct pmof_session *s, const struct pmof_ns *ns, u32 flags,
+static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 flags,
 			struct pmof_session **old)
 {
 	struct rival r = { .s = s, .ns = ns, .exclusive = flags & PMOF_LOGIN_F_EXCLUSIVE };
-	struct pmof_session *o = pmof_session_find(is_rival, &r);
+	struct pmof_session *o;
 
+	if (!(flags & PMOF_LOGIN_F_TAKEOVER) && is_being_taken(&r))
+		return PMOF_SC_EXCLUSIVE;
+	o = pmof_session_find(is_rival, &r);
 	if (!o)
 		return 0;
 	*old = o;
@@ -299,8 +320,10 @@ static int check_rivals(const struct pmof_session *s, const struct pmof_ns *ns, 
 		put_device(&o->dev);
 		return PMOF_SC_EXCLUSIVE;
 	}
-	pr_info("namespace %s: %s (%pISpc) takes it over from %s (%pISpc)\n",
-		pmof_ns_name(ns), s->client_id, &s->peer, o->client_id, &o->peer);
+	pr_info_ratelimited("namespace %s: %s (%pISpc) takes it over from %s (%pISpc)\n",
+			    pmof_ns_name(ns), s->client_id, &s->peer, o->client_id, &o->peer);
+	s->taking = ns;
+	s->takes_all = r.exclusive;
 	pmof_session_announce(o, PMOF_ANNOUNCE_RIGHTS_CHANGED, 0);
 	pmof_session_end(o);
 	return -EAGAIN;

@@ -313,6 +313,8 @@ struct pmof_session {
 	u64 key_seq;			/* of the key that it has proved to have; 0: none */
 	unsigned int granted;		/* PMOF_RIGHT_* of its login */
 	bool exclusive;			/* nobody else writes */
+	const struct pmof_ns *taking;	/* waits for those that it has ousted from there, */
+	bool takes_all;			/* to be exclusive */
 	u64 used[PMOF_NR_LIMITS];	/* counted in the client's */
 	u64 queue_counter;		/* of the last I/O queue that has proved itself */
 	bool has_prev_key;
