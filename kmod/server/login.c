@@ -330,11 +330,14 @@ static int enter(struct pmof_session *s, const struct pmof_login *l, const struc
 	status = prepare(s, key, r);
 	if (!status)
 		return 0;
-	/* Of the session whose ID it has.  Ahead of the mutex, which the service takes, too. */
-	pmof_service_gone(s);
+	/* Ahead of the mutex, which the service takes, too. */
+	if (!s->resumed)
+		pmof_service_gone(s);
 	mutex_lock(&pmof_sessions_mutex);
-	pmof_session_leave_ns(s);
 	s->refused = true;	/* a second try ends the session */
+	/* What has been resumed stays its client's once this connection is gone. */
+	if (!s->resumed)
+		pmof_session_leave_ns(s);
 	mutex_unlock(&pmof_sessions_mutex);
 	return status;
 }
@@ -342,7 +345,7 @@ static int enter(struct pmof_session *s, const struct pmof_login *l, const struc
 /*
  * Logs a session in.  Admin work; may wait for the end of another session.
  * Returns 0 with *r filled, or a PMOF_SC_* code, and then the session has no
- * namespace.
+ * namespace, but for one that would have resumed another: that waits there.
  */
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r)

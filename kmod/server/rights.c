@@ -271,7 +271,9 @@ static bool is_leaving(const struct pmof_session *o)
 		return true;
 	if (!pmof_session_ending(o) || o->state == PMOF_SESSION_DETACHED)
 		return false;
-	return o->state == PMOF_SESSION_LIVE ? !o->loss_timeout : !o->resumable;
+	if (o->state == PMOF_SESSION_DEAD)
+		return !o->resumable;
+	return !o->loss_timeout || (o->state == PMOF_SESSION_OPEN && !o->resumed);
 }
 
 /* Can @o and the new session not both write? */

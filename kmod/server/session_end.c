@@ -77,6 +77,9 @@ void pmof_session_bad_message(struct pmof_session *s, const char *what)
  */
 static void watch_keep_alive(struct pmof_session *s)
 {
+	/* Nothing was promised: this was to look for the login, and has waited for the mutex. */
+	if (!s->max_silent)
+		return;
 	if (xchg(&s->heard, false))
 		s->silent = 0;
 	else
@@ -90,6 +93,22 @@ static void watch_keep_alive(struct pmof_session *s)
 	pmof_session_lost(s);
 }
 
+static void watch_login(struct pmof_session *s)
+{
+	/* The login came in time, and is being answered. */
+	if (s->ns && !s->refused) {
+		queue_delayed_work(pmof_admin_wq, &s->watch, PMOF_SRV_LOGIN_TIMEOUT);
+		return;
+	}
+	pr_info_ratelimited("session%d of %s (%pISpc): no login within %d s, session ended\n",
+			    s->number, s->client_id, &s->peer, PMOF_SRV_LOGIN_TIMEOUT / HZ);
+	/* A resumed session whose login failed is still there for its client. */
+	if (s->ns)
+		pmof_session_lost(s);
+	else
+		pmof_session_end(s);
+}
+
 /* What there is to wait for depends on the state. */
 static void watch_work(struct work_struct *work)
 {
@@ -98,10 +117,7 @@ static void watch_work(struct work_struct *work)
 	mutex_lock(&pmof_sessions_mutex);
 	switch (s->state) {
 	case PMOF_SESSION_OPEN:
-		pr_info_ratelimited("session%d of %s (%pISpc): no login within %d s, session ended\n",
-				    s->number, s->client_id, &s->peer,
-				    PMOF_SRV_LOGIN_TIMEOUT / HZ);
-		pmof_session_end(s);
+		watch_login(s);
 		break;
 	case PMOF_SESSION_LIVE:
 		watch_keep_alive(s);
@@ -121,21 +137,29 @@ static void watch_work(struct work_struct *work)
 void pmof_session_watch(struct pmof_session *s, const struct pmof_login *l)
 {
 	lockdep_assert_held(&pmof_sessions_mutex);
-	s->loss_timeout = min_t(u32, l->loss_timeout, PMOF_SRV_MAX_LOSS_TIMEOUT);
-	s->max_silent = DIV_ROUND_UP_ULL(l->keep_alive_ms, MSEC_PER_SEC) + PMOF_SRV_GRACE;
-	if (l->keep_alive_ms)
+	if (l->keep_alive_ms) {
+		s->max_silent = DIV_ROUND_UP_ULL(l->keep_alive_ms, MSEC_PER_SEC) + PMOF_SRV_GRACE;
 		mod_delayed_work(pmof_admin_wq, &s->watch, HZ);
-	else
+	} else {
+		/* One that waits for the mutex finds 0. */
+		s->max_silent = 0;
 		cancel_delayed_work(&s->watch);
+	}
 }
 
 /* --- the end ---------------------------------------------------------------- */
 
-/* Who has never had all his queues has not begun: he will not come back for it. */
+/*
+ * Who has never had all his queues has not begun: he will not come back for it.  Who
+ * resumes has: also where the reply to the login has not left yet.
+ */
 static bool is_resumable(const struct pmof_session *s)
 {
-	return s->state == PMOF_SESSION_LIVE && s->loss_timeout &&
-	       (s->resumed || s->nr_attached >= s->nr_queues);
+	if (!s->ns || !s->loss_timeout)
+		return false;
+	if (s->resumed)
+		return s->state == PMOF_SESSION_OPEN || s->state == PMOF_SESSION_LIVE;
+	return s->state == PMOF_SESSION_LIVE && s->nr_attached >= s->nr_queues;
 }
 
 static void unpublish(struct pmof_session *s)
