@@ -14,7 +14,6 @@
 
 #define DIRTY_MAX_BITS	BIT_ULL(20)
 #define DIRTY_MIN_SHIFT	12
-#define DIRTY_WORTH	(64ULL << 10)	/* a smaller PERSIST just names its range */
 
 /*
  * Only where the method that does PERSIST is told what to write back.  Where there is a
@@ -64,7 +63,7 @@ bool pmof_dirty_none(struct pmof_conn *conn, const struct pmof_range *range)
 /* Whether a PERSIST of @length bytes goes by the marks. */
 bool pmof_dirty_worth(const struct pmof_conn *conn, u64 length)
 {
-	return conn->dirty.marked && length > DIRTY_WORTH;
+	return conn->dirty.marked && length > PMOF_PERSIST_EXACT;
 }
 
 /**

@@ -6,6 +6,7 @@
 /* One message has the server work through at most this much: a bounded time. */
 #define PMOF_PERSIST_BYTES	(16ULL << 20)
 #define PMOF_PERSIST_RANGES	32	/* and so many ranges */
+#define PMOF_PERSIST_EXACT	(64ULL << 10)	/* a PERSIST of so much just names its range */
 
 /**
  * struct pmof_persist_ops - a persist method

@@ -55,24 +55,26 @@ void pmof_assist_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 	pmof_slot_post(slot, chain->first, 2);
 }
 
-/* A message that names ranges; the slot counts for @req. */
-static int assist_message(struct pmof_req *req, const struct pmof_range *range, u16 nr)
+/* A message that names ranges, with @flags; the slot counts for @req. */
+static int assist_message(struct pmof_req *req, const struct pmof_range *range, u16 nr, u16 flags)
 {
 	struct pmof_slot *slot;
 	struct pmof_send send;
+	size_t len;
 	int rc;
 
 	slot = pmof_slot_get(req->q, req);
 	if (!pmof_slot_begin(slot, &rc))
 		return rc;
-	pmof_send_init(slot, &send, PMOF_MSG_PERSIST,
-		       pmof_put_persist(slot->msg.data, slot->tag, range, nr));
+	len = pmof_put_persist(slot->msg.data, slot->tag, range, nr);
+	pmof_put_persist_flags(slot->msg.data, flags);
+	pmof_send_init(slot, &send, PMOF_MSG_PERSIST, len);
 	pmof_slot_post(slot, &send.wr, 2);
 	pmof_post_end();
 	return 0;
 }
 
-static int assist_range(struct pmof_req *req, const struct pmof_range *range)
+static int assist_range(struct pmof_req *req, const struct pmof_range *range, u16 flags)
 {
 	struct pmof_range left = *range;
 	int rc = 0;
@@ -82,7 +84,7 @@ static int assist_range(struct pmof_req *req, const struct pmof_range *range)
 			left.offset, min_t(u64, left.length, PMOF_PERSIST_BYTES)
 		};
 
-		rc = assist_message(req, &part, 1);
+		rc = assist_message(req, &part, 1, flags);
 		left.offset += part.length;
 		left.length -= part.length;
 	}
@@ -90,7 +92,7 @@ static int assist_range(struct pmof_req *req, const struct pmof_range *range)
 }
 
 /* What pmof_dirty_take() has taken, in as few messages as possible. */
-static int assist_marked(struct pmof_req *req)
+static int assist_marked(struct pmof_req *req, u16 flags)
 {
 	struct pmof_range range[PMOF_PERSIST_RANGES];
 	struct pmof_conn *conn = req->q->conn;
@@ -106,16 +108,21 @@ static int assist_marked(struct pmof_req *req)
 			room -= min(room, range[nr].length);
 		}
 		if (nr)
-			rc = assist_message(req, range, nr);
+			rc = assist_message(req, range, nr, flags);
 	} while (nr && !rc);
 	return rc;
 }
 
+/*
+ * Who names much does not know of each sector in it that it was put: chunks stand for more than
+ * that.  A bad one does not make all of it fail; who reads it hears of it.
+ */
 int pmof_assist_persist(struct pmof_queue *q, const struct pmof_range *range)
 {
 	struct pmof_req req = { .opcode = PMOF_OP_PERSIST };
 	struct pmof_conn *conn = q->conn;
 	bool marked = pmof_dirty_worth(conn, range->length);
+	u16 flags = range->length > PMOF_PERSIST_EXACT ? PMOF_PERSIST_F_GOOD : 0;
 	int rc, waited;
 
 	/* [P6] The marks first: who has set one that is taken has made its queue dirty. */
@@ -127,7 +134,7 @@ int pmof_assist_persist(struct pmof_queue *q, const struct pmof_range *range)
 	rc = pmof_persist_flush_queues(conn, q, false);
 	pmof_req_begin(&req, q);
 	if (!rc)
-		rc = marked ? assist_marked(&req) : assist_range(&req, range);
+		rc = marked ? assist_marked(&req, flags) : assist_range(&req, range, flags);
 	waited = pmof_req_wait(&req);
 	rc = rc ?: waited;
 	if (marked)

@@ -437,13 +437,23 @@ size_t pmof_put_persist(struct pmof_wire_persist *w, u16 tag,
 }
 EXPORT_SYMBOL_GPL(pmof_put_persist);
 
+/* Of a message that pmof_put_persist() has made. */
+void pmof_put_persist_flags(struct pmof_wire_persist *w, u16 flags)
+{
+	w->flags = cpu_to_le16(flags);
+}
+EXPORT_SYMBOL_GPL(pmof_put_persist_flags);
+
 int pmof_get_persist(const void *buf, size_t len, u64 ns_size,
-		     struct pmof_range range[PMOF_MAX_RANGES], u16 *nr)
+		     struct pmof_range range[PMOF_MAX_RANGES], u16 *nr, u16 *flags)
 {
 	const struct pmof_wire_persist *w = buf;
 	u16 i;
 
-	if (len < sizeof(*w) || w->reserved16 || w->reserved32)
+	if (len < sizeof(*w) || w->reserved32)
+		return PMOF_SC_INVALID;
+	*flags = le16_to_cpu(w->flags);
+	if (*flags & ~PMOF_PERSIST_F_ALL)
 		return PMOF_SC_INVALID;
 	*nr = le16_to_cpu(w->nr_ranges);
 	if (!*nr || *nr > PMOF_MAX_RANGES || len != sizeof(*w) + *nr * sizeof(w->range[0]))

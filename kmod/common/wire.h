@@ -324,10 +324,13 @@ struct pmof_wire_range {
 
 static_assert(sizeof(struct pmof_wire_range) == 16, "wire layout");
 
+#define PMOF_PERSIST_F_GOOD	BIT(0)	/* bad sectors are left out, instead of refused */
+#define PMOF_PERSIST_F_ALL	PMOF_PERSIST_F_GOOD
+
 struct pmof_wire_persist {
 	struct pmof_wire_hdr hdr;
 	__le16 nr_ranges;	/* 1..PMOF_MAX_RANGES */
-	__le16 reserved16;
+	__le16 flags;		/* PMOF_PERSIST_F_* */
 	__le32 reserved32;
 	struct pmof_wire_range range[];
 };
@@ -552,8 +555,9 @@ struct pmof_range {
 
 size_t pmof_put_persist(struct pmof_wire_persist *w, u16 tag,
 			const struct pmof_range *range, u16 nr);
+void pmof_put_persist_flags(struct pmof_wire_persist *w, u16 flags);
 int pmof_get_persist(const void *buf, size_t len, u64 ns_size,
-		     struct pmof_range range[PMOF_MAX_RANGES], u16 *nr);
+		     struct pmof_range range[PMOF_MAX_RANGES], u16 *nr, u16 *flags);
 
 /* A PUT or COMMIT message. */
 struct pmof_put {

@@ -84,6 +84,8 @@ extern const struct pmof_flush_ops pmof_flush_revalidate;
 void pmof_write_backs_start(struct pmof_write_backs *wb);
 void pmof_write_backs_add(struct pmof_write_backs *wb, struct pmof_session *s, u64 offset,
 			  u64 length);
+void pmof_write_backs_add_good(struct pmof_write_backs *wb, struct pmof_session *s, u64 offset,
+			       u64 length);
 void pmof_write_backs_count(struct pmof_write_backs *wb, struct pmof_session *s, u64 lines);
 void pmof_write_backs_finish(struct pmof_write_backs *wb);
 

@@ -14,12 +14,25 @@ u64 pmof_flush_slice(struct pmof_srv_req *req, struct pmof_range *range, u64 lef
 	return left - n;
 }
 
+/* The same without what is bad of it. */
+static u64 slice_good(struct pmof_srv_req *req, struct pmof_range *range, u64 left,
+		      struct pmof_write_backs *wb)
+{
+	u64 n = min(range->length, left);
+
+	pmof_write_backs_add_good(wb, req->queue->session, range->offset, n);
+	range->offset += n;
+	range->length -= n;
+	return left - n;
+}
+
 static bool work_persist(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
 {
 	struct pmof_persist_args *a = &req->persist;
 
 	while (left && a->next < a->nr) {
-		left = pmof_flush_slice(req, &a->range[a->next], left, wb);
+		left = a->good ? slice_good(req, &a->range[a->next], left, wb) :
+				 pmof_flush_slice(req, &a->range[a->next], left, wb);
 		if (!a->range[a->next].length)
 			a->next++;
 	}

@@ -113,15 +113,18 @@ static int parse_persist(struct pmof_srv_req *req, const void *msg, u32 len)
 {
 	struct pmof_session *s = req->queue->session;
 	struct pmof_persist_args *a = &req->persist;
+	u16 i, flags;
 	u64 bytes = 0;
 	int status;
-	u16 i;
 
-	status = pmof_get_persist(msg, len, s->ns->size, a->range, &a->nr);
+	status = pmof_get_persist(msg, len, s->ns->size, a->range, &a->nr, &flags);
 	if (status)
 		return status;
+	a->good = flags & PMOF_PERSIST_F_GOOD;
 	for (i = 0; i < a->nr; i++) {
-		status = pmof_bad_status(s->ns, a->range[i].offset, a->range[i].length);
+		/* What is to be left out is known when it is worked off. */
+		if (!a->good)
+			status = pmof_bad_status(s->ns, a->range[i].offset, a->range[i].length);
 		if (status)
 			return status;
 		pmof_mark_range(a->range[i].offset, a->range[i].length);

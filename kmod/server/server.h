@@ -179,6 +179,7 @@ struct pmof_persist_args {
 	struct pmof_range range[PMOF_MAX_RANGES];	/* shrinks as it is worked off */
 	u16 nr;
 	u16 next;
+	bool good;		/* bad sectors are left out */
 };
 
 /* A PUT or a COMMIT. */

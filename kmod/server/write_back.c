@@ -79,3 +79,38 @@ void pmof_write_backs_add(struct pmof_write_backs *wb, struct pmof_session *s, u
 		pmof_write_backs_finish(wb);
 	insert(wb, &r);
 }
+
+/* The part of a page, sector by sector. */
+static void add_good_sectors(struct pmof_write_backs *wb, struct pmof_session *s, u64 offset,
+			     u64 end)
+{
+	u64 next;
+
+	for (; offset < end; offset = next) {
+		next = min(end, round_down(offset, PMOF_SECTOR) + PMOF_SECTOR);
+		if (!pmof_bad_status(s->ns, offset, next - offset))
+			pmof_write_backs_add(wb, s, offset, next - offset);
+	}
+}
+
+/*
+ * The same without the range's bad sectors, and without what else of their pages the
+ * CPU does not reach: who reads that hears of it.
+ */
+void pmof_write_backs_add_good(struct pmof_write_backs *wb, struct pmof_session *s, u64 offset,
+			       u64 length)
+{
+	u64 end = offset + length, next;
+
+	if (likely(!pmof_bad_status(s->ns, offset, length))) {
+		pmof_write_backs_add(wb, s, offset, length);
+		return;
+	}
+	for (; offset < end; offset = next) {
+		next = min(end, round_down(offset, PMOF_BAD_PAGE) + PMOF_BAD_PAGE);
+		if (!pmof_bad_status(s->ns, offset, next - offset))
+			pmof_write_backs_add(wb, s, offset, next - offset);
+		else
+			add_good_sectors(wb, s, offset, next);
+	}
+}

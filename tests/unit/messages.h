@@ -224,10 +224,10 @@ static size_t build_persist(void *buf)
 static int decode_persist(const void *buf, size_t len)
 {
 	struct pmof_range out[PMOF_MAX_RANGES];
-	u16 nr;
+	u16 nr, flags;
 	int rc = pmof_get_request_hdr(buf, len);
 
-	return rc ? rc : pmof_get_persist(buf, len, NS_SIZE, out, &nr);
+	return rc ? rc : pmof_get_persist(buf, len, NS_SIZE, out, &nr, &flags);
 }
 
 /* A PUT with its data. */

@@ -144,7 +144,7 @@ static bool requests_hold(const void *p, size_t len)
 	struct pmof_range range[PMOF_MAX_RANGES];
 	struct pmof_login login;
 	u32 first, count;
-	u16 i, nr;
+	u16 i, nr, flags;
 
 	if (!pmof_get_login(p, len, &login) &&
 	    (!pmof_name_valid(login.name, sizeof(login.name)) || !login.nr_queues ||
@@ -153,7 +153,7 @@ static bool requests_hold(const void *p, size_t len)
 	if (!pmof_get_get_segments(p, len, 513, &first, &count) &&
 	    (!count || first >= 513 || count > 513 - first || count > PMOF_SEGMENTS_PER_REPLY))
 		return false;
-	if (pmof_get_persist(p, len, NS_SIZE, range, &nr))
+	if (pmof_get_persist(p, len, NS_SIZE, range, &nr, &flags))
 		return true;
 	if (!nr || nr > PMOF_MAX_RANGES)
 		return false;

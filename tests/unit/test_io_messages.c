@@ -11,7 +11,7 @@ TEST(persist_round_trip)
 {
 	u8 buf[PMOF_IO_MSG_SIZE];
 	struct pmof_range in[PMOF_MAX_RANGES], out[PMOF_MAX_RANGES];
-	u16 n, nr = 0;
+	u16 n, nr = 0, flags;
 	u32 i;
 
 	for (n = 1; n <= PMOF_MAX_RANGES; n++) {
@@ -21,12 +21,17 @@ TEST(persist_round_trip)
 			in[i] = (struct pmof_range){ i * 100, n - i };
 		len = pmof_put_persist((void *)buf, n, in, n);
 		EXPECT_LE(len, PMOF_IO_MSG_SIZE);
-		ASSERT_EQ(0, pmof_get_persist(buf, len, NS_SIZE, out, &nr));
+		ASSERT_EQ(0, pmof_get_persist(buf, len, NS_SIZE, out, &nr, &flags));
 		ASSERT_EQ(n, nr);
+		EXPECT_EQ(0, flags);
 		for (i = 0; i < n; i++) {
 			EXPECT_EQ(in[i].offset, out[i].offset);
 			EXPECT_EQ(in[i].length, out[i].length);
 		}
+		pmof_put_persist_flags((void *)buf, PMOF_PERSIST_F_GOOD);
+		ASSERT_EQ(0, pmof_get_persist(buf, len, NS_SIZE, out, &nr, &flags));
+		EXPECT_EQ(PMOF_PERSIST_F_GOOD, flags);
+		EXPECT_EQ(n, nr);
 	}
 }
 
@@ -46,12 +51,12 @@ TEST(persist_bounds)
 	struct pmof_range in[2] = { { 0, 1 } }, out[PMOF_MAX_RANGES];
 	u8 buf[PMOF_IO_MSG_SIZE];
 	size_t i, len;
-	u16 nr;
+	u16 nr, flags;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		in[1] = (struct pmof_range){ cases[i].offset, cases[i].length };
 		len = pmof_put_persist((void *)buf, 1, in, 2);
-		EXPECT_EQ(cases[i].rc, pmof_get_persist(buf, len, NS_SIZE, out, &nr))
+		EXPECT_EQ(cases[i].rc, pmof_get_persist(buf, len, NS_SIZE, out, &nr, &flags))
 			TH_LOG("case %zu", i);
 	}
 }
@@ -63,23 +68,26 @@ TEST(persist_lies)
 	u8 buf[PMOF_IO_MSG_SIZE] = { 0 };
 	struct pmof_wire_persist *w = (void *)buf;
 	size_t i, len = build_persist(buf);
-	u16 nr;
+	u16 nr, flags;
 
 	for (i = 0; i < ARRAY_SIZE(counts); i++) {
 		w->nr_ranges = cpu_to_le16(counts[i]);
-		EXPECT_EQ(PMOF_SC_INVALID, pmof_get_persist(buf, len, NS_SIZE, out, &nr))
+		EXPECT_EQ(PMOF_SC_INVALID, pmof_get_persist(buf, len, NS_SIZE, out, &nr, &flags))
 			TH_LOG("count %u", counts[i]);
 	}
 	/* One more than the array takes, with a length that agrees. */
 	w->nr_ranges = cpu_to_le16(PMOF_MAX_RANGES + 1);
 	len = sizeof(*w) + (PMOF_MAX_RANGES + 1) * sizeof(w->range[0]);
-	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_persist(buf, len, NS_SIZE, out, &nr));
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_persist(buf, len, NS_SIZE, out, &nr, &flags));
 	len = build_persist(buf);
-	w->reserved16 = cpu_to_le16(1);
-	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_persist(buf, len, NS_SIZE, out, &nr));
-	w->reserved16 = 0;
+	for (i = 1; i < 16; i++) {
+		pmof_put_persist_flags(w, PMOF_PERSIST_F_GOOD | 1 << i);
+		EXPECT_EQ(PMOF_SC_INVALID,
+			  pmof_get_persist(buf, len, NS_SIZE, out, &nr, &flags));
+	}
+	pmof_put_persist_flags(w, 0);
 	w->reserved32 = cpu_to_le32(0x80000000);
-	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_persist(buf, len, NS_SIZE, out, &nr));
+	EXPECT_EQ(PMOF_SC_INVALID, pmof_get_persist(buf, len, NS_SIZE, out, &nr, &flags));
 }
 
 /* --- zero ----------------------------------------------------------------- */

@@ -94,6 +94,31 @@ TEST_F(bad, messages_that_write)
 	EXPECT_EQ(PMOF_SC_MEDIUM, get(&self->s, self->at, 8));
 }
 
+/* It is left out on request; all else is as ever. */
+TEST_F_TIMEOUT(bad, persist_of_good, 60)
+{
+	u64 size = self->s.login.ns_size;
+	struct pmof_range range[PMOF_MAX_RANGES] = { { 0, size }, { self->at, 1 } };
+	char buf[PMOF_IO_MSG_SIZE];
+	size_t i, len;
+
+	len = pmof_put_persist((void *)buf, 1, range, 2);
+	EXPECT_EQ(PMOF_SC_MEDIUM, wc_call(&self->s.io, buf, len));
+	pmof_put_persist_flags((void *)buf, PMOF_PERSIST_F_GOOD);
+	EXPECT_EQ(0, wc_call(&self->s.io, buf, len));
+	range[1] = (struct pmof_range){ size, 1 };
+	len = pmof_put_persist((void *)buf, 1, range, 2);
+	pmof_put_persist_flags((void *)buf, PMOF_PERSIST_F_GOOD);
+	EXPECT_EQ(PMOF_SC_RANGE, wc_call(&self->s.io, buf, len));
+	/* Many, none of which ends where a sector or a line does. */
+	for (i = 0; i < PMOF_MAX_RANGES; i++)
+		range[i] = (struct pmof_range){ self->at - 2000 + 100 * i, 1 + i };
+	len = pmof_put_persist((void *)buf, 1, range, PMOF_MAX_RANGES);
+	pmof_put_persist_flags((void *)buf, PMOF_PERSIST_F_GOOD);
+	EXPECT_EQ(0, wc_call(&self->s.io, buf, len));
+	EXPECT_EQ(PMOF_SC_MEDIUM, get(&self->s, self->at, 8));
+}
+
 /* The pieces of the bad sector's segment: all of it but the page. */
 TEST_F(bad, pieces)
 {

@@ -88,7 +88,7 @@ TEST_F(window, persist_reserved_fields)
 		if (i)
 			w->reserved32 = 1;
 		else
-			w->reserved16 = 1;
+			pmof_put_persist_flags(w, PMOF_PERSIST_F_GOOD << 1);
 		ASSERT_EQ(0, wc_open(&s, 0));
 		EXPECT_EQ(ENDED, wc_call(&s.io, buf, len));
 		wc_close_session(&s);
