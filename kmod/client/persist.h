@@ -122,6 +122,7 @@ void pmof_dirty_end(struct pmof_conn *conn, int rc);
 void pmof_trains_init(struct pmof_queue *q);
 void pmof_train_post(struct pmof_slot *slot, struct pmof_chain *chain,
 		     const struct pmof_range *range, const struct pmof_persist_ops *persist);
+bool pmof_train_split(struct pmof_slot *leader);
 void pmof_train_end(struct pmof_slot *leader);
 void pmof_trains_abort(struct pmof_queue *q);
 

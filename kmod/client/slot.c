@@ -320,6 +320,8 @@ static void slot_finish(struct pmof_slot *slot)
 	struct pmof_queue *q = slot->q;
 	struct pmof_conn *conn = q->conn;
 
+	if (slot->leads && pmof_train_split(slot))
+		return;
 	pmof_slot_unmap(slot);
 	WRITE_ONCE(slot->watched, false);
 	if (slot->clean_to >= 0 && !slot->status)

@@ -139,6 +139,46 @@ void pmof_train_post(struct pmof_slot *slot, struct pmof_chain *chain,
 }
 
 /**
+ * pmof_train_split - a train may have met a bad sector
+ * @leader: its slot is about to end
+ *
+ * [T4] A message is refused as a whole, and only one of those that it names may touch
+ * the bad sector.  Then each of them has a message of its own, and hears what is said
+ * of its own range.  Their WRITEs are where they were: in front of it [T1].
+ *
+ * Return: false: that is not so, and it ends; true: none of them has ended.
+ */
+bool pmof_train_split(struct pmof_slot *leader)
+{
+	struct llist_node *node = &leader->train, *next;
+	struct pmof_queue *q = leader->q;
+
+	if (likely(leader->status != -ENODATA || !leader->riders))
+		return false;
+	node->next = leader->riders;
+	leader->riders = NULL;
+	leader->leads = false;
+	leader->status = 0;
+	/* As one that waits: its message has been sent and answered. */
+	atomic_set(&leader->pending, 1);
+	atomic_dec(&q->nr_trains);
+	if (!pmof_post_begin(q->conn)) {
+		wait_again(q, node);
+		return true;
+	}
+	/* More trains than may be, for once; no place is free before they have arrived. */
+	for (; node; node = next) {
+		next = node->next;
+		node->next = NULL;
+		atomic_inc(&q->nr_trains);
+		train_leave(q, node);
+	}
+	pmof_conn_leave(q->conn);
+	pmof_post_end();
+	return true;
+}
+
+/**
  * pmof_train_end - a train has arrived, or will not
  * @leader: its slot is about to end
  *

@@ -437,6 +437,25 @@ static int parse(struct pmof_srv_req *req, const void *msg, u32 len)
 }
 
 /*
+ * A bad sector is in the way, of which the copy of the list may not know: then the client's
+ * map does not have it either.  Once for each change of the list, whatever a client sends.
+ */
+static void medium_refused(struct pmof_session *s)
+{
+	struct pmof_bad *bad = &s->ns->bad;
+	unsigned int seq;
+
+	if (!bad->list)
+		return;
+	/* As of before the rescan: what changes behind this look changes it again. */
+	seq = read_seqbegin(&bad->list->lock);
+	if (READ_ONCE(s->bad_kicked) == seq)
+		return;
+	WRITE_ONCE(s->bad_kicked, seq);
+	pmof_bad_kick(s->ns);
+}
+
+/*
  * Checks a message that has arrived and takes over what it says.  Completion
  * context.  Returns 0 or a PMOF_SC_* code.
  */
@@ -444,6 +463,8 @@ int pmof_rpc_parse(struct pmof_srv_req *req, const void *msg, u32 len)
 {
 	int status = parse(req, msg, len);
 
+	if (unlikely(status == PMOF_SC_MEDIUM))
+		medium_refused(req->queue->session);
 	/* What is INVALID is counted by pmof_session_bad_message(). */
 	if (status && status != PMOF_SC_INVALID)
 		pmof_session_stat(req->queue->session, PMOF_SRV_BAD_MESSAGES, 1);

@@ -344,6 +344,7 @@ struct pmof_session {
 	struct xarray segments;		/* admin work, and after it the teardown */
 	struct xarray pieces;		/* likewise: of segments with bad pages, by page */
 	u64 bad_seq;			/* pmof_sessions_mutex: the namespace's, at the login */
+	unsigned int bad_kicked;	/* the list's sequence: see rpc.c; any I/O queue's */
 
 	spinlock_t admin_lock;		/* protects admin_reqs */
 	struct list_head admin_reqs;
