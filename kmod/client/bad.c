@@ -333,18 +333,18 @@ int pmof_bad_issue(struct pmof_req *req)
 }
 
 /*
- * Moves a piece of contiguous memory, for the block device and the page cache: waits
- * for the end.  Return: 0 or a negative errno.  Sleeps.
+ * Moves @nr pieces of memory, of @bytes together, for the block device and the page cache:
+ * waits for the end.  Return: 0 or a negative errno.  Sleeps.
  */
-int pmof_bad_vec(struct pmof_conn *conn, u16 opcode, u64 offset, const struct bio_vec *vec)
+int pmof_bad_vecs(struct pmof_conn *conn, u16 opcode, u64 offset, const struct bio_vec *vec,
+		  unsigned int nr, size_t bytes)
 {
 	struct pmof_req req = {
-		.opcode = opcode, .offset = offset, .length = vec->bv_len, .has_iter = true,
+		.opcode = opcode, .offset = offset, .length = bytes, .has_iter = true,
 		.unkillable = true,
 	};
 
-	iov_iter_bvec(&req.iter, opcode == PMOF_OP_GET ? ITER_DEST : ITER_SOURCE, vec, 1,
-		      vec->bv_len);
+	iov_iter_bvec(&req.iter, opcode == PMOF_OP_GET ? ITER_DEST : ITER_SOURCE, vec, nr, bytes);
 	pmof_req_begin(&req, pmof_req_queue(conn));
 	return pmof_bad_move(&req);
 }

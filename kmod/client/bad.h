@@ -57,7 +57,14 @@ static inline int pmof_bad_errno(int rc)
 /* bad.c */
 int pmof_bad_issue(struct pmof_req *req);
 int pmof_bad_move(struct pmof_req *req);
-int pmof_bad_vec(struct pmof_conn *conn, u16 opcode, u64 offset, const struct bio_vec *vec);
+int pmof_bad_vecs(struct pmof_conn *conn, u16 opcode, u64 offset, const struct bio_vec *vec,
+		  unsigned int nr, size_t bytes);
 int pmof_bad_take(struct pmof_slot *slot, const void *buf, u32 len);
+
+static inline int pmof_bad_vec(struct pmof_conn *conn, u16 opcode, u64 offset,
+			       const struct bio_vec *vec)
+{
+	return pmof_bad_vecs(conn, opcode, offset, vec, 1, vec->bv_len);
+}
 
 #endif /* PMOF_BAD_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The block device's FLUSH, and DISCARD and WRITE_ZEROES. */
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 
 #include "blk.h"
 
@@ -121,26 +122,42 @@ void pmof_blk_zero(struct pmof_queue *q, struct request *rq)
 	pmof_conn_leave(q->conn);
 }
 
-/* Reads and writes where there are bad pages, run by run of memory, each waited for. */
+/*
+ * All of a request's memory as one: what overwrites a bad sector, or a page that has failed,
+ * must come as a whole, and may lie in several parts.
+ */
+static int bad_move(struct pmof_conn *conn, struct request *rq)
+{
+	u16 opcode = op_is_write(req_op(rq)) ? PMOF_OP_PUT : PMOF_OP_GET;
+	struct pmof_range range = pmof_blk_range(rq);
+	struct bio_vec vec, *vecs;
+	struct req_iterator iter;
+	unsigned int nr = 0;
+	int rc;
+
+	rq_for_each_bvec(vec, rq, iter)
+		nr++;
+	vecs = kmalloc_array(nr, sizeof(*vecs), GFP_NOIO);
+	if (!vecs)
+		return -ENOMEM;
+	nr = 0;
+	rq_for_each_bvec(vec, rq, iter)
+		vecs[nr++] = vec;
+	rc = pmof_bad_vecs(conn, opcode, range.offset, vecs, nr, range.length);
+	kfree(vecs);
+	return rc;
+}
+
+/* Reads and writes where there are bad pages, waited for. */
 static void bad_work_fn(struct work_struct *work)
 {
 	struct request *rq = work_rq(work);
-	bool write = op_is_write(req_op(rq));
-	struct pmof_range range = pmof_blk_range(rq);
 	struct pmof_queue *q = rq->mq_hctx->driver_data;
 	unsigned int noio = memalloc_noio_save();
-	struct req_iterator iter;
-	struct bio_vec vec;
 	int rc;
 
 	/* As it fails that goes by RDMA. */
-	rc = pmof_conn_check(q->conn) ? -PMOF_LOST : 0;
-	rq_for_each_bvec(vec, rq, iter) {
-		if (!rc)
-			rc = pmof_bad_vec(q->conn, write ? PMOF_OP_PUT : PMOF_OP_GET, range.offset,
-					  &vec);
-		range.offset += vec.bv_len;
-	}
+	rc = pmof_conn_check(q->conn) ? -PMOF_LOST : bad_move(q->conn, rq);
 	if (!rc)
 		pmof_blk_account(q->conn, rq);
 	memalloc_noio_restore(noio);
