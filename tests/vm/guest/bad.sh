@@ -90,6 +90,12 @@ bad_blocks() {
 	bad_memory_failure
 
 	pmof_disconnect pmof0
+	# With recovery, and nothing that looks at the list unasked.
+	set_attr /sys/module/pmof_server/parameters/rescan_seconds 0
+	sleep 2
+	suite bad_late 400 env PMOF_BAD_LIST=/sys/block/$bad_dev/badblocks \
+		PMOF_BAD_RESCAN=$ns/$bad_name/rescan PMOF_BAD_PORT=$ports/1/enable \
+		LAB_SERVER_IP=$LAB_IP PMOF_NS=$bad_name $PROGRAMS/bad_late
 	rm $ports/1/namespaces/$bad_name
 	ns_remove $bad_name
 }
