@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What pmof stat prints between two looks at the counters. */
-#include "../../tools/counters.c"
+#include "../../tools/counters.c" // NOLINT(bugprone-suspicious-include): what it calls is below
 #include "unit.h"
 
 /* As output.c has them. */
