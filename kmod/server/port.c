@@ -134,8 +134,12 @@ static int listener_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 		return connect_request(port, cm_id, &event->param.conn);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		WRITE_ONCE(port->removed, true);
+		smp_mb(); /* either pmof_port_enable() sees that, or we its cm_id */
+		/* What rdma_cm listens with on one device of several is its own to destroy. */
+		if (READ_ONCE(port->cm_id) != cm_id)
+			return 0;
 		/*
-		 * rdma_cm would destroy it, told so here; but then nobody could wait for
+		 * rdma_cm would destroy ours, told so here; but then nobody could wait for
 		 * this handler to return.
 		 */
 		queue_work(pmof_end_wq, &port->remove_work);
