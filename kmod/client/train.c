@@ -138,6 +138,19 @@ void pmof_train_post(struct pmof_slot *slot, struct pmof_chain *chain,
 	trains_go(q);
 }
 
+/* Each leaves by itself.  More trains than may be, for once; no place is free before they arrive. */
+static void leave_apart(struct pmof_queue *q, struct llist_node *node)
+{
+	struct llist_node *next;
+
+	for (; node; node = next) {
+		next = node->next;
+		node->next = NULL;
+		atomic_inc(&q->nr_trains);
+		train_leave(q, node);
+	}
+}
+
 /**
  * pmof_train_split - a train may have met a bad sector
  * @leader: its slot is about to end
@@ -150,7 +163,7 @@ void pmof_train_post(struct pmof_slot *slot, struct pmof_chain *chain,
  */
 bool pmof_train_split(struct pmof_slot *leader)
 {
-	struct llist_node *node = &leader->train, *next;
+	struct llist_node *node = &leader->train;
 	struct pmof_queue *q = leader->q;
 
 	if (likely(leader->status != -ENODATA || !leader->riders))
@@ -162,19 +175,13 @@ bool pmof_train_split(struct pmof_slot *leader)
 	/* As one that waits: its message has been sent and answered. */
 	atomic_set(&leader->pending, 1);
 	atomic_dec(&q->nr_trains);
-	if (!pmof_post_begin(q->conn)) {
+	if (pmof_post_begin(q->conn)) {
+		leave_apart(q, node);
+		pmof_conn_leave(q->conn);
+		pmof_post_end();
+	} else {
 		wait_again(q, node);
-		return true;
 	}
-	/* More trains than may be, for once; no place is free before they have arrived. */
-	for (; node; node = next) {
-		next = node->next;
-		node->next = NULL;
-		atomic_inc(&q->nr_trains);
-		train_leave(q, node);
-	}
-	pmof_conn_leave(q->conn);
-	pmof_post_end();
 	return true;
 }
 
