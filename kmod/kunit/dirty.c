@@ -15,6 +15,14 @@ const struct pmof_persist_ops *pmof_persist_persister(const struct pmof_conn *co
 	return &by_range;
 }
 
+static unsigned int losses, losses_under_lock;
+
+void pmof_conn_puts_lost(struct pmof_conn *conn)
+{
+	losses++;
+	losses_under_lock += mutex_is_locked(&conn->dirty.lock);
+}
+
 FIXTURE(dirty) {
 	struct pmof_conn *conn;
 	bool model[CHUNKS];
@@ -77,8 +85,8 @@ TEST_F(dirty, init)
 {
 	EXPECT_EQ(CHUNKS, self->conn->dirty.nr);
 	EXPECT_EQ(DIRTY_MIN_SHIFT, self->conn->dirty.shift);
-	EXPECT_TRUE(pmof_dirty_worth(self->conn, DIRTY_WORTH + 1));
-	EXPECT_FALSE(pmof_dirty_worth(self->conn, DIRTY_WORTH));
+	EXPECT_TRUE(pmof_dirty_worth(self->conn, PMOF_PERSIST_EXACT + 1));
+	EXPECT_FALSE(pmof_dirty_worth(self->conn, PMOF_PERSIST_EXACT));
 }
 
 TEST_F(dirty, first_and_last_byte)
@@ -90,6 +98,22 @@ TEST_F(dirty, first_and_last_byte)
 	EXPECT_TRUE(pmof_dirty_none(self->conn, &middle));
 	EXPECT_FALSE(pmof_dirty_none(self->conn, &all));
 	take(_metadata, self, all, NS_SIZE, 0);
+	EXPECT_TRUE(pmof_dirty_none(self->conn, &all));
+}
+
+/* [V7] What is dropped is told before anybody can find it gone; nothing is not. */
+TEST_F(dirty, drop)
+{
+	struct pmof_range all = { 0, NS_SIZE };
+
+	losses = 0;
+	losses_under_lock = 0;
+	pmof_dirty_drop(self->conn);
+	EXPECT_EQ(0, losses);
+	mark(self, CHUNK, 1);
+	pmof_dirty_drop(self->conn);
+	EXPECT_EQ(1, losses);
+	EXPECT_EQ(1, losses_under_lock);
 	EXPECT_TRUE(pmof_dirty_none(self->conn, &all));
 }
 
@@ -129,6 +153,7 @@ TEST_F(dirty, random)
 static struct kunit_case pmof_cases[] = {
 	KUNIT_CASE(kunit_dirty_init),
 	KUNIT_CASE(kunit_dirty_first_and_last_byte),
+	KUNIT_CASE(kunit_dirty_drop),
 	KUNIT_CASE(kunit_dirty_failed_take),
 	KUNIT_CASE_SLOW(kunit_dirty_random),
 	{}
