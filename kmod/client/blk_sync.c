@@ -91,8 +91,8 @@ static void zero_work_fn(struct work_struct *work)
 
 	rc = pmof_persist_flush_queues(q->conn, q, true);
 	memalloc_noio_restore(noio);
-	/* What is to come counts from now: blk_timeout(). */
 	WRITE_ONCE(cmd->since, jiffies);
+	/* What is to come counts from then: blk_timeout(). */
 	smp_store_release(&cmd->working, false);
 	if (rc || !pmof_post_begin(q->conn)) {
 		pmof_blk_end(rq, rc ?: -PMOF_LOST);

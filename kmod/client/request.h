@@ -51,7 +51,7 @@ struct pmof_req {
 	bool unkillable;		/* no signal ends its waiting for a slot */
 	bool sent;			/* something of it was posted, on whatever connection */
 	u8 losses;			/* connections that were lost under it */
-	u16 copy_max;			/* conn->copy_max when it was begun: is asked several times */
+	u16 copy_max;			/* conn->copy_max when it was begun: asked several times */
 	u32 session;			/* conn->session when it was begun */
 	u32 epoch;			/* conn->epoch then */
 	int status;			/* first error of a slot */

@@ -138,7 +138,7 @@ void pmof_train_post(struct pmof_slot *slot, struct pmof_chain *chain,
 	trains_go(q);
 }
 
-/* Each leaves by itself.  More trains than may be, for once; no place is free before they arrive. */
+/* Each leaves by itself: more trains than may be, for once. */
 static void leave_apart(struct pmof_queue *q, struct llist_node *node)
 {
 	struct llist_node *next;

@@ -300,7 +300,7 @@ struct pmof_session {
 	enum pmof_session_state state;
 	u64 serial;			/* in the order in which they are published */
 	bool resumable;
-	bool superseded;		/* drained, and its client is back, or its place another's */
+	bool superseded;		/* drained, and its place another's */
 	bool inside;			/* counted with those in a namespace */
 	u32 loss_timeout;		/* seconds for which it stays detached */
 	unsigned int silent;		/* seconds */

@@ -164,7 +164,7 @@ TEST(commit_again_is_ordered)
 
 	for (i = 0; i < 3; i++)
 		item[i] = (struct pmofkv_item){
-			.key = "abc" + i, .key_length = 1, .value = "value",
+			.key = &"abc"[i], .key_length = 1, .value = "value",
 			.value_length = 5, .expected = PMOF_KV_EXPECT_ANY,
 		};
 	dev.failing = 2;
