@@ -134,7 +134,7 @@ static bool copy_to(struct pmof_req *req, const void *from)
 	return false;
 }
 
-/* A finished bounced get has failed: its buffer has what was there before, perhaps another's. */
+/* A bounced get has failed: its buffer has what was there before, perhaps another's. */
 static void forget(struct pmof_req *req)
 {
 	struct pmof_slot *slot = req->kept;
@@ -169,7 +169,7 @@ static int deliver(struct pmof_req *req)
 
 /**
  * pmof_transfer_end - end a request whose slots are done
- * @req: a bounced get's slot is freed, and its data are its owner's if it has succeeded
+ * @req: of a bounced get the slot is freed, and the owner has the data if it has succeeded
  * @rc: what has become of it
  *
  * Return: @rc, -EFAULT or -ENOMEM.  Sleeps.

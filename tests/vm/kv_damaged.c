@@ -69,6 +69,7 @@ TEST_F(damaged, once)
 TEST_F(damaged, superseded)
 {
 	char value[901] = "";
+	int closed;
 	FILE *f;
 
 	memset(value, 'a', 900);
@@ -80,7 +81,8 @@ TEST_F(damaged, superseded)
 	f = fopen("/tmp/sector", "w");
 	ASSERT_NE(NULL, f);
 	fprintf(f, "%llu\n", (unsigned long long)self->r.get.offset / 512);
-	ASSERT_EQ(0, fclose(f));
+	closed = fclose(f);
+	ASSERT_EQ(0, closed);
 }
 
 TEST_HARNESS_MAIN

@@ -241,12 +241,14 @@ static int ring_commands(struct worker *w, int slot)
 static int map_and_msync(struct worker *w, int slot)
 {
 	volatile uint64_t *next = (uint64_t *)(w->map + (slot + 1) % SLOTS * 16384);
+	uint64_t same;
 
 	/* A page that cannot be read: the server has gone for too long. */
 	if (sigsetjmp(bus_place, 1))
 		return -EIO;
 	memcpy(w->map + slot * 16384, w->rec, LEN);
-	*next = *next;
+	same = *next;
+	*next = same;
 	if (!msync(w->map, AREA, MS_SYNC))
 		return 0;
 	w->errors += errno == EIO && restart;
