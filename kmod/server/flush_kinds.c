@@ -2,28 +2,34 @@
 /* PERSIST, PUT and ZERO, as the flush workers see them. */
 #include "flush.h"
 
-/* Takes up to @left bytes off the front of a range.  Returns how many are left. */
+/* Takes up to @most bytes off the front of a range.  Returns them. */
+static struct pmof_range take_front(struct pmof_range *range, u64 most)
+{
+	struct pmof_range front = { range->offset, min(range->length, most) };
+
+	range->offset += front.length;
+	range->length -= front.length;
+	return front;
+}
+
+/* Has up to @left bytes off the front of a range written back.  Returns how many are left. */
 u64 pmof_flush_slice(struct pmof_srv_req *req, struct pmof_range *range, u64 left,
 		     struct pmof_write_backs *wb)
 {
-	u64 n = min(range->length, left);
+	struct pmof_range front = take_front(range, left);
 
-	pmof_write_backs_add(wb, req->queue->session, range->offset, n);
-	range->offset += n;
-	range->length -= n;
-	return left - n;
+	pmof_write_backs_add(wb, req->queue->session, front.offset, front.length);
+	return left - front.length;
 }
 
 /* The same without what is bad of it. */
 static u64 slice_good(struct pmof_srv_req *req, struct pmof_range *range, u64 left,
 		      struct pmof_write_backs *wb)
 {
-	u64 n = min(range->length, left);
+	struct pmof_range front = take_front(range, left);
 
-	pmof_write_backs_add_good(wb, req->queue->session, range->offset, n);
-	range->offset += n;
-	range->length -= n;
-	return left - n;
+	pmof_write_backs_add_good(wb, req->queue->session, front.offset, front.length);
+	return left - front.length;
 }
 
 static bool work_persist(struct pmof_srv_req *req, u64 left, struct pmof_write_backs *wb)
