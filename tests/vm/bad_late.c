@@ -228,11 +228,25 @@ TEST_F_TIMEOUT(late, one_of_a_train, 120)
 	}
 }
 
+/* A process has begun what takes a connection: it goes on when that is back, and exits with 7. */
+static void waits_for_connection(struct __test_metadata *_metadata, FIXTURE_DATA(late) *self,
+				 pid_t pid)
+{
+	int i, status = 0;
+
+	sleep(2);
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	EXPECT_EQ(0, listen_again(true));
+	EXPECT_TRUE(state_is(self, "live"));
+	for (i = 0; i < 1000 && !waitpid(pid, &status, WNOHANG); i++)
+		usleep(20000);
+	EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
 /* The connection is lost when the page is to be read: it is read on the next. */
 TEST_F_TIMEOUT(late, mapped_load, 180)
 {
 	uint64_t at = PAGE_AT(4);
-	int status = 0;
 	char *map;
 	pid_t pid;
 
@@ -245,14 +259,8 @@ TEST_F_TIMEOUT(late, mapped_load, 180)
 	pid = fork();
 	if (!pid)
 		_exit(bus_error(map, false) ? 7 : 8);
-	sleep(2);
-	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
-	EXPECT_EQ(0, listen_again(true));
-	EXPECT_TRUE(state_is(self, "live"));
 	/* A page is read as a whole. */
-	for (int i = 0; i < 1000 && !waitpid(pid, &status, WNOHANG); i++)
-		usleep(20000);
-	EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	waits_for_connection(_metadata, self, pid);
 	EXPECT_EQ(0, memcmp(map + PAGE, self->buf + PAGE, PAGE));
 	munmap(map, 2 * PAGE);
 }
@@ -262,7 +270,6 @@ TEST_F_TIMEOUT(late, mapped_store, 180)
 {
 	uint64_t at = PAGE_AT(5);
 	char got[PAGE], *map;
-	int status = 0;
 	pid_t pid;
 
 	ASSERT_EQ(0, late_connect(self, "persist=assist"));
@@ -274,13 +281,7 @@ TEST_F_TIMEOUT(late, mapped_store, 180)
 	pid = fork();
 	if (!pid)
 		_exit(msync(map, PAGE, MS_SYNC) ? 8 : 7);
-	sleep(2);
-	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
-	EXPECT_EQ(0, listen_again(true));
-	EXPECT_TRUE(state_is(self, "live"));
-	for (int i = 0; i < 1000 && !waitpid(pid, &status, WNOHANG); i++)
-		usleep(20000);
-	EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	waits_for_connection(_metadata, self, pid);
 	munmap(map, PAGE);
 	EXPECT_EQ(0, posix_fadvise(self->fd, at, PAGE, POSIX_FADV_DONTNEED));
 	EXPECT_EQ(0, vm_get(self->fd, at, got, PAGE));
