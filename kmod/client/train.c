@@ -138,6 +138,19 @@ void pmof_train_post(struct pmof_slot *slot, struct pmof_chain *chain,
 	trains_go(q);
 }
 
+/* No train will come for them: the connection is lost, and the HCA is done with their WRITEs. */
+static void lose_all(struct llist_node *node)
+{
+	struct pmof_slot *slot;
+
+	while (node) {
+		slot = node_slot(node);
+		node = node->next;
+		slot->status = -PMOF_LOST;
+		pmof_slot_event(slot);
+	}
+}
+
 /* Each leaves by itself: more trains than may be, for once. */
 static void leave_apart(struct pmof_queue *q, struct llist_node *node)
 {
@@ -180,7 +193,11 @@ bool pmof_train_split(struct pmof_slot *leader)
 		pmof_conn_leave(q->conn);
 		pmof_post_end();
 	} else {
-		wait_again(q, node);
+		/*
+		 * Not to the list: the teardown may have looked at it already, as it does
+		 * not wait for who polls.  What has completed was behind their WRITEs [T1].
+		 */
+		lose_all(node);
 	}
 	return true;
 }
@@ -221,11 +238,5 @@ void pmof_train_end(struct pmof_slot *leader)
  */
 void pmof_trains_abort(struct pmof_queue *q)
 {
-	struct pmof_slot *slot = node_slot(llist_del_all(&q->waiting)), *next;
-
-	for (; slot; slot = next) {
-		next = node_slot(slot->train.next);
-		slot->status = -PMOF_LOST;
-		pmof_slot_event(slot);
-	}
+	lose_all(llist_del_all(&q->waiting));
 }
