@@ -74,10 +74,13 @@ static void folio_read_end(struct folio *folio, int status)
  */
 static void folio_write_end(struct folio *folio, int status, struct writeback_control *wbc)
 {
-	if (status == -ENOMEM && wbc)
+	if (status == -ENOMEM && wbc) {
 		folio_redirty_for_writepage(wbc, folio);
-	else if (status)
+	} else if (status) {
 		mapping_set_error(folio->mapping, status);
+		/* Before its end: whoever waits for that looks here behind it. */
+		atomic_inc(&mapping_conn(folio->mapping)->cache.write_errors);
+	}
 	folio_end_writeback(folio);
 }
 

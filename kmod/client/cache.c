@@ -138,20 +138,27 @@ static pgoff_t last_page(const struct pmof_range *range)
 	return (range->offset + range->length - 1) >> PAGE_SHIFT;
 }
 
-/* What was stored to the range through mappings goes to the server, durably.  Sleeps. */
+/*
+ * What was stored to the range through mappings goes to the server, durably.  Sleeps.
+ *
+ * Errors are counted, and not those of wb_err: that one also has earlier ones, which are
+ * fsync's to tell, changes when they are told, and tells of what a server has forgotten.
+ * A page beside the range that fails meanwhile fails this, too.
+ */
 int pmof_cache_write_out(struct pmof_conn *conn, const struct pmof_range *range)
 {
 	struct address_space *mapping = conn->cache.mapping;
-	errseq_t since = READ_ONCE(mapping->wb_err);
+	int errors = atomic_read(&conn->cache.write_errors);
 	loff_t last = range->offset + range->length - 1;
 	int rc;
 
 	if (!range->length)
 		return 0;
 	rc = filemap_fdatawrite_range(mapping, range->offset, last);
-	/* An earlier error, of whatever pages, is fsync's to tell, seen or not. */
 	filemap_fdatawait_range_keep_errors(mapping, range->offset, last);
-	return rc ?: errseq_check(&mapping->wb_err, since);
+	if (!rc && atomic_read(&conn->cache.write_errors) != errors)
+		rc = -EIO;
+	return rc;
 }
 
 /*

@@ -177,6 +177,7 @@ struct pmof_cache {
 	unsigned int nr_files;
 	unsigned int nr_writers;
 	struct mutex lost_lock;		/* who takes pages that are marked as lost */
+	atomic_t write_errors;		/* pages whose write-back has failed, ever */
 };
 
 /**
