@@ -67,6 +67,8 @@ static ssize_t control_write(struct file *file, const char __user *ubuf, size_t 
 	buf = memdup_user_nul(ubuf, len);
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
+	/* What is read next is the answer to this. */
+	*pos = 0;
 	rc = -EINVAL;
 	if (strlen(buf) == len) {
 		mutex_lock(&c->lock);

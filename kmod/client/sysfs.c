@@ -60,13 +60,15 @@ CONN_ATTR(keep_alive_tmo, "%u", conn->opt.keep_alive_tmo);
 CONN_ATTR(bad_sectors, "%llu", pmof_bad_sectors(conn));
 CONN_ATTR(client_id, "%s", conn->opt.id);
 
-/* With its scope where it has one: %pISpsc shows one that is 0, too. */
+/* With its scope where it has one, as it is written: %pISpsc puts that behind the port. */
 static ssize_t address_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct sockaddr_storage *peer = &to_conn(dev)->peer;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)peer;
 
-	if (peer->ss_family == AF_INET6 && ((const struct sockaddr_in6 *)peer)->sin6_scope_id)
-		return sysfs_emit(buf, "%pISpsc\n", peer);
+	if (peer->ss_family == AF_INET6 && in6->sin6_scope_id)
+		return sysfs_emit(buf, "[%pI6c%%%u]:%u\n", &in6->sin6_addr, in6->sin6_scope_id,
+				  ntohs(in6->sin6_port));
 	return sysfs_emit(buf, "%pISpc\n", peer);
 }
 static DEVICE_ATTR_RO(address);
