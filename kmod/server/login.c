@@ -184,7 +184,8 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 	}
 	if (!*old)
 		status = pmof_rights_take(s, ns, l, old);
-	if (!status && !pmof_session_make_room()) {
+	/* Who resumes has the place of the one that it resumes. */
+	if (!status && !resumed && !pmof_session_make_room()) {
 		pmof_rights_drop(s);
 		status = PMOF_SC_BUSY;
 	}
@@ -300,8 +301,13 @@ static int choose_segments(struct pmof_session *s)
 static int prepare(struct pmof_session *s, const struct pmof_key *key,
 		   struct pmof_login_reply *r)
 {
-	int status = choose_segments(s);
+	int status;
 
+	/* First: one that has resumed another is kept if something fails, for all to see. */
+	if (device_add(&s->dev))
+		return PMOF_SC_NO_MEMORY;
+	s->in_sysfs = true;
+	status = choose_segments(s);
 	if (status)
 		return status;
 	mutex_lock(&pmof_sessions_mutex);
@@ -310,13 +316,15 @@ static int prepare(struct pmof_session *s, const struct pmof_key *key,
 	if (status)
 		return status;
 	fill_reply(s, r);
-	status = pmof_rights_sign_reply(s, key, r);
-	if (status)
-		return status;
-	if (device_add(&s->dev))
-		return PMOF_SC_NO_MEMORY;
-	s->in_sysfs = true;
-	return 0;
+	return pmof_rights_sign_reply(s, key, r);
+}
+
+/* It has no namespace any more, so it is not to be seen either. */
+static void hide(struct pmof_session *s)
+{
+	if (s->in_sysfs)
+		device_del(&s->dev);
+	s->in_sysfs = false;
 }
 
 /* The whole of it, behind the proof of who asks.  Returns 0 with *r filled, or PMOF_SC_*. */
@@ -330,9 +338,11 @@ static int enter(struct pmof_session *s, const struct pmof_login *l, const struc
 	status = prepare(s, key, r);
 	if (!status)
 		return 0;
-	/* Ahead of the mutex, which the service takes, too. */
-	if (!s->resumed)
+	/* Ahead of the mutex, which the service, and who reads in sysfs, take, too. */
+	if (!s->resumed) {
+		hide(s);
 		pmof_service_gone(s);
+	}
 	mutex_lock(&pmof_sessions_mutex);
 	s->refused = true;	/* a second try ends the session */
 	/* What has been resumed stays its client's once this connection is gone. */

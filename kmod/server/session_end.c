@@ -242,8 +242,9 @@ static bool detach(struct pmof_session *s)
 		queue_delayed_work(pmof_admin_wq, &s->watch, s->loss_timeout * HZ);
 	} else {
 		WRITE_ONCE(s->state, PMOF_SESSION_DEAD);
-		/* Who waits for the drain takes its place, also in its client's limits. */
+		/* Who waits for the drain takes its place, also in the limits. */
 		pmof_rights_uncharge_all(s);
+		pmof_session_count(s, false);
 	}
 	mutex_unlock(&pmof_sessions_mutex);
 	/* [V1] No queue pair of it is left: what a login of the same client waits for. */
