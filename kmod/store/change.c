@@ -28,7 +28,8 @@ static enum store_step refuse(struct store_req *r, u32 status)
 /* May the store change, now? */
 static u32 may_change(const struct store *st)
 {
-	if (st->read_only)
+	/* Nor is anything built upon what this phase has stored, which may not be durable. */
+	if (st->read_only || st->fence_failed)
 		return PMOF_KV_SC_READ_ONLY;
 	return st->no_memory ? PMOF_KV_SC_NO_MEMORY : PMOF_KV_SC_OK;
 }

@@ -73,6 +73,28 @@ void pmof_store_clear_some(struct store *st)
 		clear_header(st, &st->superseded[st->nr_cleared++]);
 }
 
+/* [K5] What the records have superseded has no valid header any more, durably. */
+static int clear_superseded(struct store *st)
+{
+	pmof_store_start_fenced(st);
+	for (; st->nr_cleared < st->nr_superseded; st->nr_cleared++) {
+		clear_header(st, &st->superseded[st->nr_cleared]);
+		cond_resched();
+	}
+	return pmof_store_finish_fenced(st);
+}
+
+/*
+ * The store is closed, and no round is left.  The log stays, with the outcomes that it
+ * holds; but what has superseded may lie in a sector that somebody mends by zeros before
+ * the store is opened again, and then its record does not count any more.
+ */
+void pmof_store_clear_all(struct store *st)
+{
+	if (!st->read_only && clear_superseded(st))
+		pr_err("namespace %s: a flush has failed\n", st->name);
+}
+
 static int write_supers(struct store *st)
 {
 	unsigned int copy;
@@ -89,14 +111,8 @@ static int write_supers(struct store *st)
 /* Between two rounds.  0, or a negative errno and then the store takes no changes any more. */
 int pmof_store_checkpoint(struct store *st)
 {
-	int rc;
+	int rc = clear_superseded(st);
 
-	pmof_store_start_fenced(st);
-	for (; st->nr_cleared < st->nr_superseded; st->nr_cleared++) {
-		clear_header(st, &st->superseded[st->nr_cleared]);
-		cond_resched();
-	}
-	rc = pmof_store_finish_fenced(st);
 	if (!rc && st->read_only)
 		return -EIO;
 	if (!rc) {

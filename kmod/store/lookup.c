@@ -45,26 +45,21 @@ bool pmof_store_readable(const struct store *st, u64 offset, u64 length)
 	return !pmof_service_bad(st->ns, offset, length) && pmof_store_probe(st, offset, length);
 }
 
-/* Of the header and its key only as much as there is. */
-static bool probe_header(const struct store *st, u64 slot, u64 room)
+/*
+ * Of a slot of @room bytes: its header and key, and only as much as there is of them.  A bad
+ * sector behind them lies in the value, which is nobody's business who asks what there is.
+ */
+bool pmof_store_header_readable(const struct store *st, u64 slot, u64 room)
 {
 	const struct pmof_kv_object_header *h = st->m.base + slot;
-	u64 key_length;
+	u64 most = pmof_kv_header_room(room), key_length;
 
-	if (room < sizeof(*h) || !pmof_store_probe(st, slot, sizeof(*h)))
+	if (most < sizeof(*h) || !pmof_store_readable(st, slot, sizeof(*h)))
 		return false;
 	if (le32_to_cpu(READ_ONCE(h->magic)) != PMOF_KV_OBJECT_MAGIC)
 		return true;
-	key_length = min_t(u64, le16_to_cpu(READ_ONCE(h->key_length)), room - sizeof(*h));
-	return pmof_store_probe(st, slot + sizeof(*h), key_length);
-}
-
-/* Of a slot of @room bytes: its header and key. */
-bool pmof_store_header_readable(const struct store *st, u64 slot, u64 room)
-{
-	u64 most = pmof_kv_header_room(room);
-
-	return !pmof_service_bad(st->ns, slot, most) && probe_header(st, slot, most);
+	key_length = min_t(u64, le16_to_cpu(READ_ONCE(h->key_length)), most - sizeof(*h));
+	return !key_length || pmof_store_readable(st, slot + sizeof(*h), key_length);
 }
 
 /* The header of a slot that should hold an object.  0 or -EIO. */

@@ -24,6 +24,7 @@ static void store_close(void *service)
 	struct store *st = service;
 
 	pmof_store_stop(st);
+	pmof_store_clear_all(st);
 	pmof_store_free(st);
 }
 

@@ -344,6 +344,7 @@ bool pmof_store_log_full(const struct store *st);
 bool pmof_store_needs_generations(const struct store *st);
 void pmof_store_append(struct store *st, struct store_req *r);
 void pmof_store_clear_some(struct store *st);
+void pmof_store_clear_all(struct store *st);
 int pmof_store_checkpoint(struct store *st);
 
 #endif /* PMOF_STORE_STORE_H */

@@ -155,11 +155,47 @@ damaged_log() {
 	dmesg | grep -q "$1"
 }
 
+zero_sector() {
+	dd if=/dev/zero of=/dev/pmem0 bs=512 seek=$1 count=1 oflag=direct
+}
+
 # The list of bad sectors is the driver's: one that it has not been told is not on it any more.
 damaged_mend() {
 	ndctl disable-namespace namespace0.0 && ndctl enable-namespace namespace0.0 &&
-		until_true 5 test -b /dev/pmem0 &&
-		dd if=/dev/zero of=/dev/pmem0 bs=512 seek=$1 count=1 oflag=direct
+		until_true 5 test -b /dev/pmem0 && zero_sector $1
+}
+
+damaged_twice() {
+	damaged_spoil superseded && read -r _older _newer </tmp/sectors
+}
+
+damaged_bad() {
+	set_attr /sys/block/pmem0/badblocks "$1 1"
+}
+
+# What closing has cleared is there again, as behind a power cut, and the newer one cannot be read.
+damaged_cut() {
+	dd if=/tmp/older of=/dev/pmem0 bs=512 seek=$_older count=1 oflag=direct && damaged_bad $_newer
+}
+
+# Behind a key with two versions: in whichever way the newer one goes, the older does not come back.
+damaged_versions() {
+	t "damaged: a key is put twice" damaged_twice
+	t "damaged: the sector of the older one" dd if=/dev/pmem0 of=/tmp/older bs=512 skip=$_older count=1
+	t "damaged: a cut, and the newer one's header is bad" damaged_open damaged_cut
+	t "damaged: that is seen, too" damaged_log "bad sectors lie in some objects"
+	t "damaged: it cannot be told what the key has" fails_with ENODATA pmof kv get pmof0 newer
+	t "damaged: mended, by zeros" damaged_open damaged_mend $_newer
+	t "damaged: what was superseded stays so" fails_with ENOENT pmof kv get pmof0 newer
+	t "damaged: it is put twice again" damaged_twice
+	t "damaged: the newer one is mended before it is seen to be bad" damaged_open zero_sector $_newer
+	t "damaged: what was superseded stays so here" fails_with ENOENT pmof kv get pmof0 newer
+	t "damaged: once more" damaged_twice
+	t "damaged: only its value is bad" damaged_open damaged_bad $((_newer + 1))
+	t "damaged: the value cannot be read" fails_with ENODATA pmof kv get pmof0 newer
+	t "damaged: the store takes changes still" put beside
+	t "damaged: that key's, too" pmof kv del pmof0 newer
+	t "damaged: mended, too" damaged_open damaged_mend $((_newer + 1))
 }
 
 # /dev/pmem0 is free.
@@ -178,13 +214,7 @@ kv_damaged() {
 	t "damaged: what a power cut has left without VF is read" get_same vf
 	t "damaged: it is there once" damaged_spoil once
 	t "damaged: open, it is not" damaged_open true
-	t "damaged: a key is put twice" damaged_spoil superseded
-	_sector=$(cat /tmp/sector)
-	t "damaged: its header is bad" damaged_open set_attr /sys/block/pmem0/badblocks "$_sector 1"
-	t "damaged: that is seen, too" damaged_log "bad sectors lie in some objects"
-	t "damaged: it cannot be told what the key has" fails_with ENODATA pmof kv get pmof0 newer
-	t "damaged: mended, by zeros" damaged_open damaged_mend $_sector
-	t "damaged: what was superseded stays so" fails_with ENOENT pmof kv get pmof0 newer
+	damaged_versions
 	t "damaged: the store takes changes" put other
 	t "damaged: disconnect" pmof_disconnect pmof0
 	t "damaged: the client goes" remove_modules pmof-client
