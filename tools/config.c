@@ -27,6 +27,16 @@ static const char *check_id(const char *text)
 	       "is not an ID: 1 to 31 characters of A-Z a-z 0-9 . _ : -, not starting with a dot";
 }
 
+/* `pmof server allow` means a right by it. */
+static const char *check_client(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len >= 3 && !strcmp(text + len - 3, ":ro"))
+		return "is not an ID of a client: it ends in :ro";
+	return check_id(text);
+}
+
 static const char *check_path(const char *text)
 {
 	return *text == '/' && strlen(text) < 256 ? NULL : "is not an absolute path";
@@ -91,22 +101,22 @@ static const struct json_key client_schema[] = {
 	{ .name = "max_queues", .kind = JSON_NUMBER, .max = INT64_MAX },
 	{ .name = "max_segments", .kind = JSON_NUMBER, .max = INT64_MAX },
 	{ .name = "max_memory", .kind = JSON_NUMBER, .max = INT64_MAX },
-	{ .name = "id", .kind = JSON_TEXT, .required = true, .check = check_id },
+	{ .name = "id", .kind = JSON_TEXT, .required = true, .check = check_client },
 	{ .name = "key_file", .kind = JSON_TEXT, .check = check_path },
 };
 
 static const struct json_key namespace_schema[] = {
 	{ .name = "device_path", .kind = JSON_TEXT, .check = check_path },
-	{ .name = "read_only", .kind = JSON_BOOL },
-	{ .name = "allow_volatile", .kind = JSON_BOOL },
-	{ .name = "deep_flush", .kind = JSON_BOOL },
-	{ .name = "emulate_latency_ns", .kind = JSON_NUMBER, .max = 1000000 },
-	{ .name = "emulate_write_mbps", .kind = JSON_NUMBER, .max = 1000000 },
-	{ .name = "placement", .kind = JSON_TEXT, .check = check_placement },
-	{ .name = "service", .kind = JSON_TEXT, .check = check_service },
+	{ .name = "read_only", .kind = JSON_BOOL, .otherwise = "0" },
+	{ .name = "allow_volatile", .kind = JSON_BOOL, .otherwise = "0" },
+	{ .name = "deep_flush", .kind = JSON_BOOL, .otherwise = "0" },
+	{ .name = "emulate_latency_ns", .kind = JSON_NUMBER, .max = 1000000, .otherwise = "0" },
+	{ .name = "emulate_write_mbps", .kind = JSON_NUMBER, .max = 1000000, .otherwise = "0" },
+	{ .name = "placement", .kind = JSON_TEXT, .check = check_placement, .otherwise = "auto" },
+	{ .name = "service", .kind = JSON_TEXT, .check = check_service, .otherwise = "raw" },
 	{ .name = "max_call", .kind = JSON_NUMBER, .min = 4096, .max = 266240,
-	  .unit = 4096 },
-	{ .name = "allow_any", .kind = JSON_BOOL },
+	  .unit = 4096, .otherwise = "266240" },
+	{ .name = "allow_any", .kind = JSON_BOOL, .otherwise = "0" },
 	{ .name = "enable", .kind = JSON_BOOL },
 	{ .name = "name", .kind = JSON_TEXT, .required = true, .check = check_name },
 	{ .name = "allowed_clients", .kind = JSON_LIST, .check = check_id },
@@ -115,7 +125,8 @@ static const struct json_key namespace_schema[] = {
 
 static const struct json_key port_schema[] = {
 	{ .name = "addr", .kind = JSON_TEXT, .check = check_addr },
-	{ .name = "port", .kind = JSON_NUMBER, .min = 1, .max = UINT16_MAX },
+	{ .name = "port", .kind = JSON_NUMBER, .min = 1, .max = UINT16_MAX,
+	  .otherwise = "20049" },
 	{ .name = "enable", .kind = JSON_BOOL },
 	{ .name = "id", .kind = JSON_NUMBER, .required = true, .min = 1, .max = UINT16_MAX },
 	{ .name = "namespaces", .kind = JSON_LIST, .check = check_name },

@@ -103,7 +103,14 @@ static void file_of(const struct pmof_connect_args *args, char path[SAVE_PATH_MA
 	snprintf(path, SAVE_PATH_MAX, CONFIG_DIR "/%s.json", args->name);
 }
 
-/* Is what stands in its file a connection to the same server, or nothing? */
+static bool same_namespace(struct json_object *o, const struct pmof_connect_args *args)
+{
+	return same_host(json_text(o, "addr", ""), args->addr) &&
+	       json_number(o, "port", PMOF_DEFAULT_PORT) == args->port &&
+	       !strcmp(json_text(o, "name", ""), args->name);
+}
+
+/* Is what stands in its file a connection to the same namespace, or nothing? */
 static int check_replace(const struct pmof_connect_args *args)
 {
 	char path[SAVE_PATH_MAX], why[WHY_MAX];
@@ -117,10 +124,10 @@ static int check_replace(const struct pmof_connect_args *args)
 	if (!o) {
 		complain("%s is there: %s", path, why);
 	} else {
-		same = same_host(json_text(o, "addr", ""), args->addr) &&
-		       json_number(o, "port", PMOF_DEFAULT_PORT) == args->port;
+		same = same_namespace(o, args);
 		if (!same)
-			complain("%s is there, of the server %s", path, json_text(o, "addr", ""));
+			complain("%s is there, of '%s' at the server %s", path,
+				 json_text(o, "name", ""), json_text(o, "addr", ""));
 		json_object_put(o);
 		if (same)
 			return 0;
@@ -231,11 +238,28 @@ int connect_try(const struct pmof_connect_args *args, int *instance)
 	return scope_absent(args->addr) ? -EADDRNOTAVAIL : pmof_connect(args, instance);
 }
 
-/* One attempt, and what is to be said of it. Returns 0 or -errno. */
+static bool is_connected(const struct pmof_connect_args *args, const char *file)
+{
+	int instance = find_connected(args);
+
+	if (instance >= 0)
+		status("%s: '%s' at %s is connected already, as pmof%d", file, args->name,
+		       args->addr, instance);
+	return instance >= 0;
+}
+
+/*
+ * One attempt, and what is to be said of it. Returns 0 or -errno. Before each: somebody else may
+ * have connected since the last one, and a second device of one namespace is a trap.
+ */
 static int attempt(const struct pmof_connect_args *args, const char *file, struct pending *p)
 {
-	int instance, log = klog_open(), ret = connect_try(args, &instance);
+	int instance, log, ret;
 
+	if (is_connected(args, file))
+		return 0;
+	log = klog_open();
+	ret = connect_try(args, &instance);
 	if (!ret) {
 		status("%s: '%s' at %s is connected as pmof%d", file, args->name, args->addr,
 		       instance);
@@ -253,15 +277,10 @@ static int attempt(const struct pmof_connect_args *args, const char *file, struc
 
 static int connect_args(const struct pmof_connect_args *args, const char *file, uint64_t wait)
 {
-	int instance = find_connected(args), ret;
 	struct pending pending = { .told = 0 };
 	struct retry retry;
+	int ret;
 
-	if (instance >= 0) {
-		status("%s: '%s' at %s is connected already, as pmof%d", file, args->name,
-		       args->addr, instance);
-		return EXIT_OK;
-	}
 	retry_start(&retry, wait);
 	do
 		ret = attempt(args, file, &pending);

@@ -29,6 +29,7 @@ struct json_key {
 	int64_t min, max;
 	int64_t unit;		/* of a number: a multiple of it; 0: any */
 	const char *(*check)(const char *text);
+	const char *otherwise;	/* as configfs shows it where it is left out; NULL: not known */
 };
 
 /*

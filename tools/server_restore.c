@@ -89,6 +89,31 @@ static bool check_list(const struct item *t, const struct config_link *link,
 	return true;
 }
 
+/* Nor does anybody here have a right that the file does not give, or not any more. */
+static bool check_rights(const struct item *t, const char *key)
+{
+	struct json_object *list = json_list(t->o, key);
+	char path[CFG_PATH_MAX];
+	struct cfg_names names;
+	int i, ret;
+
+	snprintf(path, sizeof(path), CFG_PMOF "/%s/%s", t->dir, key);
+	ret = cfg_names(&names, path);
+	if (ret)
+		explain(NULL, ret, "cannot read %s", path);
+	for (i = 0; i < names.nr && !ret; i++) {
+		if (json_has_text(list, names.name[i]))
+			continue;
+		ret = -EEXIST;
+		complain("%s is there already, with '%s' in %s, and the file has it in no list",
+			 t->what, names.name[i], key);
+		hint("nothing was changed; `pmof server disallow` takes it out");
+	}
+	cfg_names_free(&names);
+	return !ret;
+}
+
+/* What else a port leads to is what was exported since; it contradicts nothing. */
 static bool check_lists(const struct item *t)
 {
 	const struct config_link *link, *other;
@@ -97,7 +122,19 @@ static bool check_lists(const struct item *t)
 		for (other = t->kind->link; other->key; other++)
 			if (other != link && !check_list(t, link, other))
 				return false;
+	for (link = t->kind->link; link->key && !is_port(t); link++)
+		if (!check_rights(t, link->key))
+			return false;
 	return true;
+}
+
+/* What the file says of an attribute, if only by leaving it out; NULL: nothing. */
+static const char *wanted(const struct item *t, const struct json_key *key, char *number,
+			  size_t size)
+{
+	const char *value = json_plain(t->o, key->name, number, size);
+
+	return value ? value : key->otherwise;
 }
 
 /* What stays must be what the file says. */
@@ -116,7 +153,7 @@ static bool check_there(const struct item *t)
 		return false;
 	}
 	for (i = 0; i < t->kind->nr_attrs; i++) {
-		want = json_plain(t->o, key[i].name, number, sizeof(number));
+		want = wanted(t, &key[i], number, sizeof(number));
 		if (!want || cfg_read(have, "%s/%s", t->dir, key[i].name) || !strcmp(have, want))
 			continue;
 		complain("%s is there already, with %s '%s', not '%s'", t->what, key[i].name, have,
@@ -129,17 +166,20 @@ static bool check_there(const struct item *t)
 
 /* --- making ------------------------------------------------------------------- */
 
+/* Those that the file leaves out, too: an earlier restore, or a hand, may have set them. */
 static int set_attrs(const struct item *t)
 {
 	const struct json_key *key = t->kind->key;
+	char number[24], have[CFG_VALUE_MAX];
 	const char *value;
-	char number[24];
 	int ret = 0;
 	size_t i;
 
 	for (i = 0; i < t->kind->nr_attrs && !ret; i++) {
-		value = json_plain(t->o, key[i].name, number, sizeof(number));
-		if (value)
+		value = wanted(t, &key[i], number, sizeof(number));
+		if (value && (value != key[i].otherwise ||
+			      (!cfg_read(have, "%s/%s", t->dir, key[i].name) &&
+			       strcmp(have, value) != 0)))
 			ret = cfg_write(value, "%s/%s", t->dir, key[i].name);
 		if (ret)
 			explain(NULL, ret, "cannot set %s of %s to '%s'", key[i].name, t->what,
@@ -328,6 +368,11 @@ static void enable_item(struct item *t)
 	int ret = look(t), log;
 
 	t->error = ret;
+	if (!cfg_has("%s", t->dir)) {
+		complain("%s was taken away meanwhile", t->what);
+		t->outcome = FAILED;
+		return;
+	}
 	if (may_come(ret)) {
 		tell_waiting(t);
 		return;
@@ -410,6 +455,17 @@ static void enable_all(struct restore *r)
 	} while (count(r, WAITING) && retry_pause(&retry));
 }
 
+/* Whether anything serves, of what the file has enabled: clients alone are of no use. */
+static bool serves(const struct restore *r)
+{
+	const struct item *t;
+
+	for (t = r->item; t < r->item + r->nr; t++)
+		if (t->outcome == DONE && t->kind->enable && json_flag(t->o, "enable", true))
+			return true;
+	return false;
+}
+
 static int conclude(const struct restore *r)
 {
 	size_t i;
@@ -422,7 +478,7 @@ static int conclude(const struct restore *r)
 		return EXIT_OK;
 	}
 	complain("restored from %s: %zu of %zu are there", r->path, count(r, DONE), r->nr);
-	return count(r, DONE) ? EXIT_PARTLY : EXIT_FAILED;
+	return serves(r) ? EXIT_PARTLY : EXIT_FAILED;
 }
 
 static int restore_items(struct restore *r)

@@ -74,16 +74,28 @@ static int put_key_file(struct json_object *o, const char *id)
 	return -ENOKEY;
 }
 
-/* Most likely it is waited for, and its owner does not want it to stay so. */
-static void note_disabled(struct json_object *o, const struct config_kind *kind, const char *name)
+/*
+ * Most likely it is waited for, and its owner does not want it to stay so. Of a port that
+ * waits for an interface the kernel has not even the address: nothing of it would be kept.
+ */
+static int check_disabled(struct json_object *o, const struct config_kind *kind, const char *name)
 {
 	const char *what = json_text(o, "device_path", json_text(o, "addr", NULL));
 
-	if (!kind->enable || !what || json_flag(o, "enable", true))
-		return;
-	complain("%s '%s' is not enabled, and kept so: a restore leaves %s alone", kind->what, name,
-		 what);
-	hint("if it is still waited for, save again when it is there");
+	if (!kind->enable || json_flag(o, "enable", true))
+		return 0;
+	if (!what && kind == &config_kinds[CONFIG_PORTS]) {
+		complain("%s '%s' has no address: it cannot be kept", kind->what, name);
+		hint("if it is still waited for, save when it is there, else "
+		     "`pmof server unlisten %s` first", name);
+		return -EDESTADDRREQ;
+	}
+	if (what) {
+		complain("%s '%s' is not enabled, and kept so: a restore leaves %s alone",
+			 kind->what, name, what);
+		hint("if it is still waited for, save again when it is there");
+	}
+	return 0;
 }
 
 static int save_one(struct json_object *o, const struct config_kind *kind, const char *name)
@@ -106,7 +118,7 @@ static int save_one(struct json_object *o, const struct config_kind *kind, const
 	if (!ret && kind->enable)
 		ret = put_cfg_value(o, &enable, dir);
 	if (!ret)
-		note_disabled(o, kind, name);
+		ret = check_disabled(o, kind, name);
 	return ret || kind != &config_kinds[CONFIG_CLIENTS] ? ret : put_key_file(o, name);
 }
 

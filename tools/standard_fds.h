@@ -8,19 +8,18 @@
 #include <unistd.h>
 
 /*
- * Standard input, output and error are open afterwards: where one was closed it is /dev/null.
- * Else the device that is opened next would be it, and have our messages in its data.
+ * Standard input, output and error are open afterwards. Else the device that is opened next
+ * would be one of them, and have our messages in its data. Where one was closed it is /dev/null
+ * the wrong way round: to read from it, or to write to it, fails as if it were closed still.
  */
 static inline void open_standard_fds(void)
 {
 	int fd;
 
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd < 0)
-		_exit(EXIT_FAILURE);
-	close(fd);
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(EXIT_FAILURE);
 }
 
 #endif /* PMOF_TOOLS_STANDARD_FDS_H */

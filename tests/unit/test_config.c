@@ -94,6 +94,7 @@ static const struct refusal server_refusals[] = {
 	{ "{\"version\":1,\"clients\":[{\"id\":\"c\"}],\"namespaces\":[{\"name\":\"a\",\"enable\":false,"
 	  "\"allow_any\":true,\"allowed_clients\":[\"c\"]}]}", "entry 1: allow_any is true" },
 	{ "{\"version\":1,\"clients\":[{\"id\":\"c\"},{\"id\":\"c\"}]}", "the same id 'c'" },
+	{ "{\"version\":1,\"clients\":[{\"id\":\"c:ro\"}]}", "ends in :ro" },
 	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"max_queues\":-1}]}", "max_queues is not" },
 	{ "{\"version\":1,\"clients\":[{\"id\":\"c\",\"max_queues\":9223372036854775808}]}",
 	  "max_queues is not" },
