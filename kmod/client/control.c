@@ -17,6 +17,7 @@ struct control {
 	struct mutex lock;	/* protects all below */
 	int instance;		/* of the connection that it made, or -1 */
 	const char *why;	/* the last connect failed, if that is known */
+	loff_t read;		/* of the answer: a stream has no position of its own */
 };
 
 static int control_open(struct inode *inode, struct file *file)
@@ -28,7 +29,7 @@ static int control_open(struct inode *inode, struct file *file)
 	mutex_init(&c->lock);
 	c->instance = -1;
 	file->private_data = c;
-	return nonseekable_open(inode, file);
+	return stream_open(inode, file);
 }
 
 static int control_release(struct inode *inode, struct file *file)
@@ -67,11 +68,10 @@ static ssize_t control_write(struct file *file, const char __user *ubuf, size_t 
 	buf = memdup_user_nul(ubuf, len);
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
-	/* What is read next is the answer to this. */
-	*pos = 0;
 	rc = -EINVAL;
 	if (strlen(buf) == len) {
 		mutex_lock(&c->lock);
+		c->read = 0;
 		rc = c->instance >= 0 ? -EBUSY : control_connect(c, buf);
 		mutex_unlock(&c->lock);
 	}
@@ -91,8 +91,10 @@ static ssize_t control_read(struct file *file, char __user *ubuf, size_t len, lo
 		n = scnprintf(answer, sizeof(answer), "instance=%d\n", c->instance);
 	else if (c->why)
 		n = scnprintf(answer, sizeof(answer), "error=%s\n", c->why);
+	if (n >= 0)
+		n = simple_read_from_buffer(ubuf, len, &c->read, answer, n);
 	mutex_unlock(&c->lock);
-	return n < 0 ? n : simple_read_from_buffer(ubuf, len, pos, answer, n);
+	return n;
 }
 
 static const struct file_operations control_fops = {
