@@ -134,19 +134,20 @@ static void check_object(struct check *c, u64 slot, u64 room, const struct pmof_
 	}
 }
 
-static bool header_readable(struct check *c, u64 slot, u64 room)
+static int get_header(struct check *c, u64 slot, u64 room, struct pmof_kv_object *o)
 {
+	int rc = pmof_store_get_header(c->st, slot, room, o);
+
 	c->budget -= 1 + pmof_kv_header_room(room) / SMP_CACHE_BYTES;
-	return pmof_store_header_readable(c->st, slot, room);
+	c->unreadable += rc < 0;
+	return rc;
 }
 
 static void check_slot(struct check *c, u64 slot, u64 room)
 {
 	struct pmof_kv_object o;
 
-	if (!header_readable(c, slot, room))
-		c->unreadable++;
-	else if (pmof_kv_get_header(c->st->m.base + slot, &c->st->m.sb, room, &o))
+	if (get_header(c, slot, room, &o) > 0)
 		check_object(c, slot, room, &o);
 }
 
@@ -183,13 +184,11 @@ static void check_entry(struct check *c, const struct pmof_kv_entry *e)
 {
 	u64 room = pmof_kv_alloc_room(&c->st->alloc, e->slot);
 	struct pmof_kv_object o;
+	int rc = room ? get_header(c, e->slot, room, &o) : 0;
 
 	c->seen++;
-	if (room && !header_readable(c, e->slot, room))
-		c->unreadable++;
-	else if (!room ||
-		 !pmof_kv_get_header(c->st->m.base + e->slot, &c->st->m.sb, room, &o) ||
-		 pmof_store_hash(c->st, key_at(c, e->slot), o.key_length) != e->hash)
+	if (!rc || (rc > 0 &&
+		    pmof_store_hash(c->st, key_at(c, e->slot), o.key_length) != e->hash))
 		fault(c, PMOF_KV_FAULT_ENTRY, e->slot);
 	c->skip = e->hash == c->at ? c->skip + 1 : 1;
 	c->at = e->hash;

@@ -242,12 +242,14 @@ void pmof_kv_put_header(struct pmof_kv_object_header *w, const struct pmof_kv_su
 }
 
 /* Of a slot of @room bytes.  False if it is not a valid header of an object that fits. */
-bool pmof_kv_get_header(const struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
-			u64 room, struct pmof_kv_object *out)
+/* Of the slot's @room bytes no more than the first @readable, with the key, are looked at. */
+bool pmof_kv_get_header_within(const struct pmof_kv_object_header *w,
+			       const struct pmof_kv_super *sb, u64 room, u64 readable,
+			       struct pmof_kv_object *out)
 {
 	struct pmof_kv_object_header h;
 
-	if (room < sizeof(h))
+	if (room < sizeof(h) || readable < sizeof(h))
 		return false;
 	/* An HCA may write there meanwhile: what is checked is what is used. */
 	memcpy(&h, w, sizeof(h));
@@ -257,6 +259,7 @@ bool pmof_kv_get_header(const struct pmof_kv_object_header *w, const struct pmof
 	out->value_length = le32_to_cpu(h.value_length);
 	out->generation = le64_to_cpu(h.generation);
 	return pmof_kv_object_ok(out) && pmof_kv_object_length(out) <= room &&
+	       out->key_length <= readable - sizeof(h) &&
 	       le32_to_cpu(h.crc) == header_crc(&h, sb, w->data, out->key_length);
 }
 

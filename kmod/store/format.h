@@ -146,8 +146,17 @@ static inline u64 pmof_kv_header_room(u64 room)
 bool pmof_kv_object_ok(const struct pmof_kv_object *o);
 void pmof_kv_put_header(struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
 			const struct pmof_kv_object *o, const void *key);
-bool pmof_kv_get_header(const struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
-			u64 room, struct pmof_kv_object *out);
+bool pmof_kv_get_header_within(const struct pmof_kv_object_header *w,
+			       const struct pmof_kv_super *sb, u64 room, u64 readable,
+			       struct pmof_kv_object *out);
+
+static inline bool pmof_kv_get_header(const struct pmof_kv_object_header *w,
+				      const struct pmof_kv_super *sb, u64 room,
+				      struct pmof_kv_object *out)
+{
+	return pmof_kv_get_header_within(w, sb, room, room, out);
+}
+
 bool pmof_kv_there(const void *base, const struct pmof_kv_super *sb, u64 offset, u64 room,
 		   struct pmof_kv_object *out);
 

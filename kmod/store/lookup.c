@@ -46,20 +46,42 @@ bool pmof_store_readable(const struct store *st, u64 offset, u64 length)
 }
 
 /*
- * Of a slot of @room bytes: its header and key, and only as much as there is of them.  A bad
- * sector behind them lies in the value, which is nobody's business who asks what there is.
+ * How much can be read of a slot of @room bytes: its header and key, and only as much as there is
+ * of them; 0: not that.  A bad sector behind them lies in the value, which is nobody's business
+ * who asks what there is.
  */
-bool pmof_store_header_readable(const struct store *st, u64 slot, u64 room)
+static u64 readable_header(const struct store *st, u64 slot, u64 room)
 {
 	const struct pmof_kv_object_header *h = st->m.base + slot;
 	u64 most = pmof_kv_header_room(room), key_length;
 
 	if (most < sizeof(*h) || !pmof_store_readable(st, slot, sizeof(*h)))
-		return false;
+		return 0;
 	if (le32_to_cpu(READ_ONCE(h->magic)) != PMOF_KV_OBJECT_MAGIC)
-		return true;
+		return sizeof(*h);
 	key_length = min_t(u64, le16_to_cpu(READ_ONCE(h->key_length)), most - sizeof(*h));
-	return !key_length || pmof_store_readable(st, slot + sizeof(*h), key_length);
+	if (key_length && !pmof_store_readable(st, slot + sizeof(*h), key_length))
+		return 0;
+	return sizeof(*h) + key_length;
+}
+
+bool pmof_store_header_readable(const struct store *st, u64 slot, u64 room)
+{
+	return readable_header(st, slot, room);
+}
+
+/*
+ * The header of a slot of @room bytes: 1 with *@o, 0: there is none, -EIO: it cannot be read.
+ * A client's HCA may write there meanwhile: a longer key than the one that has been found
+ * readable is none.
+ */
+int pmof_store_get_header(const struct store *st, u64 slot, u64 room, struct pmof_kv_object *o)
+{
+	u64 readable = readable_header(st, slot, room);
+
+	if (!readable)
+		return -EIO;
+	return pmof_kv_get_header_within(st->m.base + slot, &st->m.sb, room, readable, o);
 }
 
 /* The header of a slot that should hold an object.  0 or -EIO. */
@@ -67,10 +89,7 @@ int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_obje
 {
 	u64 room = pmof_kv_alloc_room(&st->alloc, slot);
 
-	if (!room || !pmof_store_header_readable(st, slot, room) ||
-	    !pmof_kv_get_header(st->m.base + slot, &st->m.sb, room, o))
-		return -EIO;
-	return 0;
+	return room && pmof_store_get_header(st, slot, room, o) == 1 ? 0 : -EIO;
 }
 
 /*

@@ -328,6 +328,7 @@ u64 pmof_store_hash(const struct store *st, const u8 *key, u32 length);
 bool pmof_store_probe(const struct store *st, u64 offset, u64 length);
 bool pmof_store_readable(const struct store *st, u64 offset, u64 length);
 bool pmof_store_header_readable(const struct store *st, u64 slot, u64 room);
+int pmof_store_get_header(const struct store *st, u64 slot, u64 room, struct pmof_kv_object *o);
 int pmof_store_read_object(const struct store *st, u64 slot, struct pmof_kv_object *o);
 int pmof_store_find(const struct store *st, u64 hash, const u8 *key, u32 length,
 		    struct store_found *f);
