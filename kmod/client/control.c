@@ -43,7 +43,6 @@ static int control_connect(struct control *c, char *buf)
 	struct pmof_options opt;
 	int rc;
 
-	c->why = NULL;
 	rc = pmof_options_parse(buf, &opt, &c->why);
 	if (!rc)
 		rc = pmof_conn_create(&opt, &c->why);
@@ -57,12 +56,22 @@ static int control_connect(struct control *c, char *buf)
 	return 0;
 }
 
+/* The answer to an earlier write is not one to this, whatever becomes of it. */
+static void control_forget(struct control *c)
+{
+	mutex_lock(&c->lock);
+	c->read = 0;
+	c->why = NULL;
+	mutex_unlock(&c->lock);
+}
+
 static ssize_t control_write(struct file *file, const char __user *ubuf, size_t len, loff_t *pos)
 {
 	struct control *c = file->private_data;
 	char *buf;
 	int rc;
 
+	control_forget(c);
 	if (len >= CONTROL_MAX)
 		return -EINVAL;
 	buf = memdup_user_nul(ubuf, len);
@@ -71,7 +80,6 @@ static ssize_t control_write(struct file *file, const char __user *ubuf, size_t 
 	rc = -EINVAL;
 	if (strlen(buf) == len) {
 		mutex_lock(&c->lock);
-		c->read = 0;
 		rc = c->instance >= 0 ? -EBUSY : control_connect(c, buf);
 		mutex_unlock(&c->lock);
 	}
