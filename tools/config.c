@@ -97,10 +97,10 @@ static const struct json_key root_schema[] = {
 
 /* In each: first the attributes of configfs, then the others. */
 static const struct json_key client_schema[] = {
-	{ .name = "max_sessions", .kind = JSON_NUMBER, .max = INT64_MAX },
-	{ .name = "max_queues", .kind = JSON_NUMBER, .max = INT64_MAX },
-	{ .name = "max_segments", .kind = JSON_NUMBER, .max = INT64_MAX },
-	{ .name = "max_memory", .kind = JSON_NUMBER, .max = INT64_MAX },
+	{ .name = "max_sessions", .kind = JSON_NUMBER, .max = INT64_MAX, .otherwise = "0" },
+	{ .name = "max_queues", .kind = JSON_NUMBER, .max = INT64_MAX, .otherwise = "0" },
+	{ .name = "max_segments", .kind = JSON_NUMBER, .max = INT64_MAX, .otherwise = "0" },
+	{ .name = "max_memory", .kind = JSON_NUMBER, .max = INT64_MAX, .otherwise = "0" },
 	{ .name = "id", .kind = JSON_TEXT, .required = true, .check = check_client },
 	{ .name = "key_file", .kind = JSON_TEXT, .check = check_path },
 };
@@ -116,7 +116,7 @@ static const struct json_key namespace_schema[] = {
 	{ .name = "service", .kind = JSON_TEXT, .check = check_service, .otherwise = "raw" },
 	{ .name = "max_call", .kind = JSON_NUMBER, .min = 4096, .max = 266240,
 	  .unit = 4096, .otherwise = "266240" },
-	{ .name = "allow_any", .kind = JSON_BOOL, .otherwise = "0" },
+	{ .name = "allow_any", .kind = JSON_BOOL },	/* config_allow_any() */
 	{ .name = "enable", .kind = JSON_BOOL },
 	{ .name = "name", .kind = JSON_TEXT, .required = true, .check = check_name },
 	{ .name = "allowed_clients", .kind = JSON_LIST, .check = check_id },
@@ -268,6 +268,12 @@ static bool check_links(struct json_object *o, const struct config_kind *kind, c
 				return false;
 	}
 	return true;
+}
+
+bool config_allow_any(struct json_object *ns)
+{
+	return json_flag(ns, "allow_any", !json_length(json_list(ns, "allowed_clients")) &&
+			 !json_length(json_list(ns, "read_only_clients")));
 }
 
 /* Either anybody or who is in a list; a client has one right to a namespace, or none. */

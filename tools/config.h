@@ -48,6 +48,9 @@ struct json_object *config_read_connection(const char *path, char *why);
 /* Is @o what config_read_server() would take? Else @why says why not. */
 bool config_check_server(struct json_object *o, char *why);
 
+/* Whether anybody may use namespace @ns of a server's file: as it says, else where it has no list. */
+bool config_allow_any(struct json_object *ns);
+
 /*
  * Replaces the file, or the one that a link leads to, by @o, as a whole or not at all, also
  * in a power cut.  Mode 0600: it may name a key.  What is there and no regular file is

@@ -134,6 +134,8 @@ static const char *wanted(const struct item *t, const struct json_key *key, char
 {
 	const char *value = json_plain(t->o, key->name, number, size);
 
+	if (!value && !strcmp(key->name, "allow_any"))
+		return config_allow_any(t->o) ? "1" : "0";
 	return value ? value : key->otherwise;
 }
 
@@ -166,20 +168,30 @@ static bool check_there(const struct item *t)
 
 /* --- making ------------------------------------------------------------------- */
 
-/* Those that the file leaves out, too: an earlier restore, or a hand, may have set them. */
+/*
+ * Is there an attribute to be set?  One that the file leaves out, too: an earlier restore, or
+ * a hand, may have set it.
+ */
+static bool must_set(const struct item *t, const char *name, const char *value)
+{
+	char have[CFG_VALUE_MAX];
+
+	if (!value || json_object_object_get_ex(t->o, name, NULL))
+		return value;
+	return !cfg_read(have, "%s/%s", t->dir, name) && strcmp(have, value) != 0;
+}
+
 static int set_attrs(const struct item *t)
 {
 	const struct json_key *key = t->kind->key;
-	char number[24], have[CFG_VALUE_MAX];
 	const char *value;
+	char number[24];
 	int ret = 0;
 	size_t i;
 
 	for (i = 0; i < t->kind->nr_attrs && !ret; i++) {
 		value = wanted(t, &key[i], number, sizeof(number));
-		if (value && (value != key[i].otherwise ||
-			      (!cfg_read(have, "%s/%s", t->dir, key[i].name) &&
-			       strcmp(have, value) != 0)))
+		if (must_set(t, key[i].name, value))
 			ret = cfg_write(value, "%s/%s", t->dir, key[i].name);
 		if (ret)
 			explain(NULL, ret, "cannot set %s of %s to '%s'", key[i].name, t->what,
