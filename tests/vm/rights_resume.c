@@ -218,4 +218,35 @@ TEST_F_TIMEOUT(limit, longest_detached_goes, 60)
 	k_close(&c);
 }
 
+/* A limit that is lowered ends nothing: who comes back has its place, and takes nobody's. */
+TEST_F_TIMEOUT(limit, lowered, 60)
+{
+	struct known a_known, b_known;
+	struct keyed a, b;
+
+	ASSERT_EQ(0, begin(&a, "alice", ALICE, &a_known));
+	ASSERT_EQ(0, begin(&b, "alice", ALICE, &b_known));
+	k_close(&a);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && set_attr $MAX_SESSIONS 1"));
+	ASSERT_EQ(0, resume(&a, "alice", ALICE, &a_known));
+	EXPECT_TRUE(is_resumed(&a, &a_known));
+	EXPECT_EQ(0, get_stats(&b.s.admin));
+	k_close(&a);
+	k_close(&b);
+}
+
+/* Who takes a session over has its place, too. */
+TEST_F_TIMEOUT(limit, takeover, 60)
+{
+	struct keyed a, b;
+
+	ASSERT_EQ(0, k_open(&a, "alice", ALICE, PMOF_LOGIN_F_EXCLUSIVE));
+	ASSERT_EQ(0, order("set_attr $MAX_SESSIONS 1"));
+	ASSERT_EQ(0, k_open(&b, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
+	EXPECT_TRUE(wc_ends(&a.s.io, 5000));
+	EXPECT_EQ(0, persist(&b.s.io));
+	k_close(&a);
+	k_close(&b);
+}
+
 TEST_HARNESS_MAIN
