@@ -241,8 +241,10 @@ void pmof_kv_put_header(struct pmof_kv_object_header *w, const struct pmof_kv_su
 	memcpy(w->data, key, o->key_length);
 }
 
-/* Of a slot of @room bytes.  False if it is not a valid header of an object that fits. */
-/* Of the slot's @room bytes no more than the first @readable, with the key, are looked at. */
+/*
+ * Of a slot of @room bytes, of which no more than the first @readable are looked at.  False if it
+ * is not a valid header, with its key, of an object that fits.
+ */
 bool pmof_kv_get_header_within(const struct pmof_kv_object_header *w,
 			       const struct pmof_kv_super *sb, u64 room, u64 readable,
 			       struct pmof_kv_object *out)
