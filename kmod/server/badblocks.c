@@ -233,10 +233,10 @@ void pmof_bad_kick(struct pmof_ns *ns)
 }
 
 /*
- * The memory of a range has failed: puts all of it on the list.  When this
- * returns no HCA reaches it, and no message that was looked at before is under
- * way: of a page with a bad sector the good ones go by messages, and what is queued
- * to a flush worker would fault.  False: the list is full, or there is none.
+ * The memory of a range has failed: puts all of it on the list; the caller holds the
+ * namespace's mutex.  When this returns no HCA reaches it, and no message that was looked
+ * at before is under way: of a page with a bad sector the good ones go by messages, and
+ * what is queued to a flush worker would fault.  False: the list is full, or there is none.
  *
  * The flag of the page tells the pmem driver, when it clears the poison, that
  * the kernel may have taken the page out of its address space.
@@ -256,6 +256,8 @@ bool pmof_bad_failed(struct pmof_ns *ns, u64 offset, u64 length)
 		SetPageHWPoison(virt_to_page(ns->addr + at));
 	}
 	locked_rescan(ns, true);
+	/* A service works without a session, too. */
+	pmof_service_settle(ns);
 	return true;
 }
 
@@ -266,6 +268,7 @@ void pmof_bad_init(struct pmof_ns *ns)
 	mutex_init(&ns->bad.scan);
 	mutex_init(&ns->bad.lock);
 	INIT_DELAYED_WORK(&ns->bad.rescan, rescan_work);
+	pmof_repair_init_ns(ns);
 }
 
 /* The namespace is mapped and takes no logins yet.  Returns 0 or a negative errno. */
@@ -296,6 +299,8 @@ void pmof_bad_close(struct pmof_ns *ns)
 {
 	struct pmof_bad *bad = &ns->bad;
 
+	/* It kicks the rescan. */
+	pmof_repair_close_ns(ns);
 	cancel_delayed_work_sync(&bad->rescan);
 	kfree(bad->pages.range);
 	kfree(bad->spare.range);

@@ -50,6 +50,8 @@ static inline bool pmof_bad_any(const struct pmof_bad *bad)
 /* repair.c */
 int pmof_repair_init(void);
 void pmof_repair_exit(void);
+void pmof_repair_init_ns(struct pmof_ns *ns);
+void pmof_repair_close_ns(struct pmof_ns *ns);
 bool pmof_repair_wanted(struct pmof_srv_req *req, const struct pmof_range *range);
 void pmof_repair_queue(struct pmof_srv_req *req);
 

@@ -279,6 +279,7 @@ static struct config_group *make_ns(struct config_group *group, const char *name
 	if (!ns)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&ns->mutex);
+	mutex_init(&ns->flush_mutex);
 	ns->max_call = PMOF_CALL_SIZE_MAX;
 	pmof_bad_init(ns);
 	INIT_LIST_HEAD(&ns->links);

@@ -7,8 +7,9 @@
  *   2. commits: their data are durable, so PF is set, and a fence of its own
  *      covers that;
  *   3. sets VF and is answered.
- * So many small requests share a fence, and neither a large one nor many of
- * them delay a small one by more than a few rounds.
+ * So many small requests share a fence, and a large one delays a small one by
+ * a few rounds at most; many of them, by as many rounds as it takes to give
+ * each a turn: turns are requests', not sessions'.
  *
  * [A5] A reply is posted only behind the fence that covers all that it promises.
  */
@@ -64,9 +65,6 @@ static void flush_device(struct flushed *f, struct pmof_session *s)
 	f->rc = pmof_persist_flush_device(s->ns);
 	pmof_session_stat(s, PMOF_SRV_DEVICE_FLUSHES, 1);
 	trace_pmof_srv_flush_device(pmof_ns_name(s->ns), f->rc);
-	if (f->rc)
-		pr_err_ratelimited("namespace %s: flush of %s failed (%d), not acknowledged\n",
-				   pmof_ns_name(s->ns), s->ns->path, f->rc);
 }
 
 /*

@@ -122,10 +122,14 @@ void pmof_session_supersede(struct pmof_session *s)
 static bool take_place(struct pmof_session *s, struct pmof_session *old, const struct pmof_login *l)
 {
 	bool resumes;
+	int i;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
 	resumes = old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id &&
 		  pmof_rights_check_resume(s, old, l);
+	/* @old may have been lost ahead of taking all that it might have: that is had still. */
+	for (i = 0; resumes && i < PMOF_NR_LIMITS; i++)
+		s->had[i] = max(old->used[i], old->had[i]);
 	pmof_session_supersede(old);
 	if (!resumes)
 		pmof_session_end(old);
@@ -319,14 +323,6 @@ static int prepare(struct pmof_session *s, const struct pmof_key *key,
 	return pmof_rights_sign_reply(s, key, r);
 }
 
-/* It has no namespace any more, so it is not to be seen either. */
-static void hide(struct pmof_session *s)
-{
-	if (s->in_sysfs)
-		device_del(&s->dev);
-	s->in_sysfs = false;
-}
-
 /* The whole of it, behind the proof of who asks.  Returns 0 with *r filled, or PMOF_SC_*. */
 static int enter(struct pmof_session *s, const struct pmof_login *l, const struct pmof_key *key,
 		 struct pmof_login_reply *r)
@@ -340,7 +336,7 @@ static int enter(struct pmof_session *s, const struct pmof_login *l, const struc
 		return 0;
 	/* Ahead of the mutex, which the service, and who reads in sysfs, take, too. */
 	if (!s->resumed) {
-		hide(s);
+		pmof_session_hide(s);
 		pmof_service_gone(s);
 	}
 	mutex_lock(&pmof_sessions_mutex);

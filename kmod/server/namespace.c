@@ -341,6 +341,7 @@ int pmof_ns_enable(struct pmof_ns *ns)
 	rc = pmof_bad_open(ns);
 	if (rc)
 		goto close;
+	ns->flush_error = 0;
 	rc = pmof_service_open(ns);
 	if (rc)
 		goto close;

@@ -8,8 +8,37 @@
  * of another generation than it was meant for.  A reader over RDMA sees the
  * word before or after, whatever part of it he reads at a time.
  */
+#include <linux/uaccess.h>
+
 #include "flush.h"
 #include "object.h"
+
+/*
+ * Of each trailer, ahead of its first look: a bad line that no list names yet is found here,
+ * where the CPU survives it.  False, and the request has its status, if it cannot be read.
+ */
+static bool probe(struct pmof_srv_req *req, u64 trailer)
+{
+	struct pmof_ns *ns = req->queue->session->ns;
+	__le64 unused;
+
+	if (!copy_mc_to_kernel(&unused, ns->addr + trailer, sizeof(unused)))
+		return true;
+	pmof_bad_kick(ns);
+	req->status = PMOF_SC_MEDIUM;
+	return false;
+}
+
+static bool probe_all(struct pmof_srv_req *req)
+{
+	const struct pmof_objects_args *a = &req->objects;
+	u32 i;
+
+	for (i = 0; i < a->count; i++)
+		if (!probe(req, a->trailer[i]))
+			return false;
+	return true;
+}
 
 static __le64 *trailer_at(const struct pmof_srv_req *req, u64 offset)
 {
@@ -59,6 +88,8 @@ static bool work_prepare(struct pmof_srv_req *req, u64 left, struct pmof_write_b
 	struct pmof_objects_args *a = &req->objects;
 	u32 i;
 
+	if (!probe_all(req))
+		return true;
 	for (i = 0; i < a->count; i++) {
 		a->generation[i] = next_generation(trailer_at(req, a->trailer[i]));
 		if (!a->generation[i])
@@ -95,12 +126,17 @@ static bool work_revalidate(struct pmof_srv_req *req, u64 left, struct pmof_writ
 	u64 word;
 	u32 i;
 
+	if (!probe_all(req))
+		return true;
 	for (i = 0; i < a->count; i++) {
 		word = read_trailer(trailer_at(req, a->trailer[i]));
 		a->generation[i] = 0;
 		if (!pmof_trailer_recoverable(word))
 			continue;
 		a->generation[i] = pmof_trailer_generation(word);
+		/* A flush that failed earlier has left it neither durable nor dirty. */
+		if (pmof_ns_device_flush(req->queue->session->ns))
+			replace(trailer_at(req, a->trailer[i]), word, word);
 		write_back(req, wb, a->trailer[i]);
 	}
 	return true;
@@ -147,6 +183,8 @@ static bool work_put_commit(struct pmof_srv_req *req, u64 left, struct pmof_writ
 {
 	const struct pmof_put *p = &req->put.put;
 
+	if (!probe(req, p->trailer))
+		return true;
 	if (read_trailer(trailer_at(req, p->trailer)) != pmof_trailer_prepared(p->generation)) {
 		req->status = PMOF_SC_STALE;
 		return true;
@@ -159,6 +197,8 @@ static bool work_commit(struct pmof_srv_req *req, u64 left, struct pmof_write_ba
 {
 	struct pmof_range *r = &req->put.put.range;
 
+	if (!probe(req, req->put.put.trailer))
+		return true;
 	pmof_flush_slice(req, r, left, wb);
 	return !r->length;
 }

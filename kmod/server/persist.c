@@ -91,18 +91,59 @@ void pmof_persist_fence(void)
 }
 EXPORT_SYMBOL_NS_GPL(pmof_persist_fence, PMOF_SERVER);
 
-/*
- * Takes what was fenced before further, to the medium: a flush of the host's
- * file behind virtio-pmem, or the region's flush hints.  Sleeps.  Returns 0 or
- * a negative errno.
- */
-int pmof_persist_flush_device(const struct pmof_ns *ns)
+static int issue_flush(struct pmof_ns *ns)
 {
 	struct block_device *bdev = ns->bdev.bdev;
 	int rc = blkdev_issue_flush(bdev);
 
+	if (rc) {
+		pr_err("namespace %s: flush of %s failed (%d), nothing is acknowledged as durable any more until it is disabled and enabled\n",
+		       pmof_ns_name(ns), ns->path, rc);
+		ns->flush_error = rc;
+		return rc;
+	}
+	if (bdev_write_cache(bdev))
+		return 0;
 	/* An administrator can switch flushes off in sysfs: then they do nothing and succeed. */
-	if (!rc && !bdev_write_cache(bdev))
-		rc = -EOPNOTSUPP;
+	pr_err_ratelimited("namespace %s: %s takes no flushes (write_cache), not acknowledged\n",
+			   pmof_ns_name(ns), ns->path);
+	return -EOPNOTSUPP;
+}
+
+/*
+ * Takes what was fenced before further, to the medium: a flush of the host's
+ * file behind virtio-pmem, or the region's flush hints.  Sleeps.  Returns 0 or
+ * a negative errno.
+ *
+ * [A7] One that has failed may have dropped what others have stored, and is told to nobody
+ * but the first who asks: the next one would succeed.  So it fails for all of them, for
+ * good; clients find a new generation when the namespace has been enabled again.
+ */
+int pmof_persist_flush_device(struct pmof_ns *ns)
+{
+	int rc;
+
+	mutex_lock(&ns->flush_mutex);
+	rc = ns->flush_error ?: issue_flush(ns);
+	mutex_unlock(&ns->flush_mutex);
 	return rc;
 }
+
+/*
+ * Stores again what stands there, a word of each page, where a flush of an earlier time may
+ * have failed: then what is seen is neither on the medium nor dirty, and no flush takes it
+ * there.  Nobody else may store there meanwhile.
+ */
+void pmof_persist_redirty(const struct pmof_ns *ns, u64 offset, u64 length)
+{
+	u64 at = round_down(offset, sizeof(u64)), end = offset + length;
+
+	if (!pmof_ns_device_flush(ns))
+		return;
+	for (; at < end; at = round_down(at, PAGE_SIZE) + PAGE_SIZE) {
+		u64 *word = ns->addr + at;
+
+		WRITE_ONCE(*word, READ_ONCE(*word));
+	}
+}
+EXPORT_SYMBOL_NS_GPL(pmof_persist_redirty, PMOF_SERVER);

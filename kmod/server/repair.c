@@ -14,7 +14,6 @@
 #include "flush.h"
 
 static struct workqueue_struct *repair_wq;
-static LLIST_HEAD(repairs);
 
 /* --- which ------------------------------------------------------------------------- */
 
@@ -128,7 +127,7 @@ static int overwrite(const struct pmof_ns *ns, const struct pmof_range *r, const
 
 static int repair(struct pmof_srv_req *req)
 {
-	const struct pmof_ns *ns = req->queue->session->ns;
+	struct pmof_ns *ns = req->queue->session->ns;
 	bool zero = req->opcode == PMOF_MSG_ZERO;
 	int rc;
 
@@ -151,14 +150,8 @@ static int repair(struct pmof_srv_req *req)
 static void handle(struct pmof_srv_req *req)
 {
 	struct pmof_ns *ns = req->queue->session->ns;
-	int rc;
+	int rc = repair(req);
 
-	/* Nobody waits for it any more. */
-	if (pmof_session_ending(req->queue->session)) {
-		pmof_srv_queue_put(req->queue);
-		return;
-	}
-	rc = repair(req);
 	pr_info_ratelimited("namespace %s: bad blocks of %s were overwritten: %s (%d)\n",
 			    pmof_ns_name(ns), ns->path, rc ? "not repaired" : "repaired", rc);
 	/* Before the reply: its reference keeps the namespace. */
@@ -170,30 +163,78 @@ static void handle(struct pmof_srv_req *req)
 						req->flush->reply(req), NULL);
 }
 
-static void repair_work_fn(struct work_struct *work)
+/* --- when -------------------------------------------------------------------------- */
+
+static void take_queued(struct pmof_ns *ns, struct list_head *pending)
+{
+	struct llist_node *first = llist_reverse_order(llist_del_all(&ns->repairs));
+	struct pmof_srv_req *req, *next;
+
+	llist_for_each_entry_safe(req, next, first, node)
+		list_add_tail(&req->entry, pending);
+}
+
+/* Nobody waits for them any more; but the end of their session does. */
+static void drop_ended(struct list_head *pending)
 {
 	struct pmof_srv_req *req, *next;
 
-	llist_for_each_entry_safe(req, next, llist_reverse_order(llist_del_all(&repairs)), node)
-		handle(req);
+	list_for_each_entry_safe(req, next, pending, entry) {
+		cond_resched();
+		if (!pmof_session_ending(req->queue->session))
+			continue;
+		list_del(&req->entry);
+		pmof_srv_queue_put(req->queue);
+	}
 }
 
-static DECLARE_WORK(repair_work, repair_work_fn);
+/* One takes milliseconds, and there may be thousands of them: no end waits for others'. */
+static void repair_work_fn(struct work_struct *work)
+{
+	struct pmof_ns *ns = container_of(work, struct pmof_ns, repair_work);
+	struct pmof_srv_req *req;
+	LIST_HEAD(pending);
+
+	for (;;) {
+		take_queued(ns, &pending);
+		drop_ended(&pending);
+		req = list_first_entry_or_null(&pending, struct pmof_srv_req, entry);
+		if (!req)
+			return;
+		list_del(&req->entry);
+		handle(req);
+	}
+}
 
 /* Hands over a request that pmof_repair_wanted().  Any context. */
 void pmof_repair_queue(struct pmof_srv_req *req)
 {
-	llist_add(&req->node, &repairs);
-	queue_work(repair_wq, &repair_work);
+	struct pmof_ns *ns = req->queue->session->ns;
+
+	llist_add(&req->node, &ns->repairs);
+	queue_work(repair_wq, &ns->repair_work);
 }
 
-int pmof_repair_init(void)
+void pmof_repair_init_ns(struct pmof_ns *ns)
 {
-	repair_wq = alloc_workqueue("pmof_repair", WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
-	return repair_wq ? 0 : -ENOMEM;
+	init_llist_head(&ns->repairs);
+	INIT_WORK(&ns->repair_work, repair_work_fn);
 }
 
 /* No session is left, and so no request. */
+void pmof_repair_close_ns(struct pmof_ns *ns)
+{
+	flush_work(&ns->repair_work);
+}
+
+/* A work item for each namespace: none waits for another's. */
+int pmof_repair_init(void)
+{
+	repair_wq = alloc_workqueue("pmof_repair", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return repair_wq ? 0 : -ENOMEM;
+}
+
+/* No namespace is left. */
 void pmof_repair_exit(void)
 {
 	destroy_workqueue(repair_wq);

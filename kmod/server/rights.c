@@ -346,7 +346,8 @@ int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 	};
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	if (room(s->client, limit) < n) {
+	/* A limit that was lowered meanwhile ends nothing: who comes back may have what it had. */
+	if (room(s->client, limit) < n && s->used[limit] + n > s->had[limit]) {
 		pr_info_ratelimited("%s (%pISpc): limit of %s reached\n", s->client_id, &s->peer,
 				    name[limit]);
 		return PMOF_SC_BUSY;
@@ -373,7 +374,7 @@ static int charge_queues(struct pmof_session *s, u16 asked)
 
 	if (status)
 		return status;
-	most = min_t(u64, most, room(s->client, PMOF_LIMIT_QUEUES));
+	most = min_t(u64, most, max(room(s->client, PMOF_LIMIT_QUEUES), s->had[PMOF_LIMIT_QUEUES]));
 	s->nr_queues = clamp_t(u32, asked, 1, max_t(u32, most, 1));
 	return pmof_rights_charge(s, PMOF_LIMIT_QUEUES, s->nr_queues);
 }

@@ -127,7 +127,11 @@ struct pmof_ns {
 	u64 generation;
 	enum pmof_domain domain;
 	bool durable;
+	struct mutex flush_mutex;	/* one flush at a time; protects @flush_error */
+	int flush_error;		/* of the first one that failed */
 	struct pmof_bad bad;
+	struct llist_head repairs;	/* requests, for @repair_work */
+	struct work_struct repair_work;
 	const struct pmof_service_ops *service_ops;	/* NULL: raw */
 	void *service;
 
@@ -202,9 +206,9 @@ struct pmof_srv_req {
 	const struct pmof_rpc *rpc;
 	const struct pmof_flush_ops *flush;	/* I/O: its kind */
 	struct pmof_rx *rx;		/* still needed, so not posted again; or NULL */
-	struct list_head entry;		/* free list; admin list; flush worker's list */
+	struct list_head entry;		/* free list; admin, flush worker's or repair's list */
 	struct pmof_srv_req *replied;	/* with the reply's completion: those before it, too */
-	struct llist_node node;		/* on the way to a flush worker */
+	struct llist_node node;		/* on the way to a flush worker, or to repair */
 	void *reply;
 	u64 reply_dma;
 	u32 status;			/* I/O: what the reply will say */
@@ -234,7 +238,7 @@ struct pmof_srv_rx {
 
 /*
  * A session's queue.  Each request holds a reference from its arrival until
- * its reply is posted; pmof_srv_queue_stop() waits for them.
+ * its reply is posted; pmof_srv_queue_drain() waits for them.
  */
 struct pmof_srv_queue {
 	struct pmof_qp qp;
@@ -317,6 +321,7 @@ struct pmof_session {
 	const struct pmof_ns *taking;	/* waits for those that it has ousted from there, */
 	bool takes_all;			/* to be exclusive */
 	u64 used[PMOF_NR_LIMITS];	/* counted in the client's */
+	u64 had[PMOF_NR_LIMITS];	/* what the session had that it resumes */
 	u64 queue_counter;		/* of the last I/O queue that has proved itself */
 	bool has_prev_key;
 	u8 prev_key[PMOF_SESSION_KEY_LEN];	/* also good for who resumes it: see rights.c */
@@ -499,6 +504,7 @@ const char *pmof_service_str(enum pmof_service service);
 int pmof_service_parse(const char *text, enum pmof_service *service);
 int pmof_service_open(struct pmof_ns *ns);
 void pmof_service_close(struct pmof_ns *ns);
+void pmof_service_settle(struct pmof_ns *ns);
 void pmof_service_drained(struct pmof_session *s);
 void pmof_service_gone(struct pmof_session *s);
 int pmof_service_parse_call(struct pmof_srv_req *req, const void *msg, u32 len);
@@ -540,6 +546,7 @@ void pmof_session_end_init(struct pmof_session *s);
 void pmof_session_queue_end(struct pmof_session *s);
 void pmof_session_lost(struct pmof_session *s);
 void pmof_session_end(struct pmof_session *s);
+void pmof_session_hide(struct pmof_session *s);
 void pmof_session_watch(struct pmof_session *s, const struct pmof_login *l);
 void pmof_session_bad_message(struct pmof_session *s, const char *what);
 void pmof_sessions_end(const struct pmof_session_filter *f, u32 kind);
@@ -572,6 +579,8 @@ bool pmof_srv_queue_get(struct pmof_srv_queue *q);
 void pmof_srv_queue_put(struct pmof_srv_queue *q);
 void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *chain);
 void pmof_srv_queue_disconnect(struct pmof_srv_queue *q);
+void pmof_srv_queue_drain(struct pmof_srv_queue *q);
+void pmof_srv_queue_destroy(struct pmof_srv_queue *q);
 void pmof_srv_queue_stop(struct pmof_srv_queue *q);
 void pmof_srv_queue_free(struct pmof_srv_queue *q);
 
@@ -590,7 +599,7 @@ void pmof_flush_queue(struct pmof_srv_req *req);
 
 /* persist.c, with what service.h has */
 u64 pmof_persist_zero(const struct pmof_ns *ns, u64 offset, u64 length);
-int pmof_persist_flush_device(const struct pmof_ns *ns);
+int pmof_persist_flush_device(struct pmof_ns *ns);
 
 /*
  * For a range that a message names: may the server's CPU touch it?  0 or PMOF_SC_MEDIUM.

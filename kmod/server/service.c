@@ -165,6 +165,14 @@ void pmof_service_gone(struct pmof_session *s)
 		s->ns->service_ops->gone(s->ns->service, s->id);
 }
 
+/* Some pages have joined the list, or failed: whatever is begun now sees that. */
+void pmof_service_settle(struct pmof_ns *ns)
+{
+	lockdep_assert_held(&ns->mutex);
+	if (ns->service_ops)
+		ns->service_ops->settle(ns->service);
+}
+
 static bool has_id(const struct pmof_session *s, const void *arg)
 {
 	return s->id == *(const u64 *)arg;
@@ -324,19 +332,12 @@ EXPORT_SYMBOL_NS_GPL(pmof_service_failed, PMOF_SERVER);
  * [A7] Behind a fence of @lines: takes what was fenced further, where that is needed, or as long
  * as an emulated medium would.  May sleep.  Returns 0 or a negative errno.
  */
-int pmof_service_flush(const struct pmof_ns *ns, u64 lines)
+int pmof_service_flush(struct pmof_ns *ns, u64 lines)
 {
 	struct pmof_debt debt = {};
-	int rc;
 
 	pmof_emulate_owe(&debt, &ns->emulate, lines);
 	pmof_emulate_pay(&debt);
-	if (!pmof_ns_device_flush(ns))
-		return 0;
-	rc = pmof_persist_flush_device(ns);
-	if (rc)
-		pr_err_ratelimited("namespace %s: flush of %s failed (%d), not acknowledged\n",
-				   pmof_ns_name(ns), ns->path, rc);
-	return rc;
+	return pmof_ns_device_flush(ns) ? pmof_persist_flush_device(ns) : 0;
 }
 EXPORT_SYMBOL_NS_GPL(pmof_service_flush, PMOF_SERVER);

@@ -59,6 +59,11 @@ struct pmof_service_ops {
 	 * or read any more.  It may be resumed.  May sleep; not for ever.
 	 */
 	void (*drained)(void *service, u64 session);
+	/*
+	 * Ranges have become bad: returns when nothing is under way that has looked at them
+	 * before.  May sleep; not for ever.
+	 */
+	void (*settle)(void *service);
 	/* It will not be resumed.  Behind drained(); may be called for who never made a call. */
 	void (*gone)(void *service, u64 session);
 };
@@ -79,11 +84,12 @@ int pmof_service_node(const struct pmof_ns *ns);
 bool pmof_service_read_only(const struct pmof_ns *ns);
 bool pmof_service_bad(const struct pmof_ns *ns, u64 offset, u64 length);
 void pmof_service_failed(struct pmof_ns *ns);
-int pmof_service_flush(const struct pmof_ns *ns, u64 lines);
+int pmof_service_flush(struct pmof_ns *ns, u64 lines);
 bool pmof_service_end_session(u64 session);
 
 /* persist.c */
 u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length);
+void pmof_persist_redirty(const struct pmof_ns *ns, u64 offset, u64 length);
 u64 pmof_persist_copy(const struct pmof_ns *ns, u64 offset, const void *data, u64 length);
 void pmof_persist_fence(void);
 

@@ -189,7 +189,11 @@ static void stop_queues(struct pmof_session *s)
 	cancel_work_sync(&s->admin_work);
 	for (i = 0; i < ARRAY_SIZE(s->queues); i++)
 		if (s->queues[i])
-			pmof_srv_queue_stop(s->queues[i]);
+			pmof_srv_queue_drain(s->queues[i]);
+	synchronize_rcu();	/* once for all: pmof_qp_destroy() */
+	for (i = 0; i < ARRAY_SIZE(s->queues); i++)
+		if (s->queues[i])
+			pmof_srv_queue_destroy(s->queues[i]);
 	/*
 	 * Again: a completion that had passed the test for the end may have
 	 * queued it meanwhile.  There are no completions any more.
@@ -261,11 +265,18 @@ static void unlist(struct pmof_session *s)
 	mutex_unlock(&pmof_sessions_mutex);
 }
 
+/* Out of sysfs, while it has its namespace.  Waits for who reads there: no mutex is held. */
+void pmof_session_hide(struct pmof_session *s)
+{
+	if (s->in_sysfs)
+		device_del(&s->dev);
+	s->in_sysfs = false;
+}
+
 static void finish(struct pmof_session *s)
 {
 	cancel_delayed_work_sync(&s->watch);
-	if (s->in_sysfs)
-		device_del(&s->dev);
+	pmof_session_hide(s);
 	pr_debug("session%d of %s (%pISpc): ended\n", s->number, s->client_id, &s->peer);
 	/* While the namespace is still the session's. */
 	pmof_service_gone(s);

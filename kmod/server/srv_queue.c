@@ -423,18 +423,30 @@ void pmof_srv_queue_disconnect(struct pmof_srv_queue *q)
 }
 
 /*
- * Waits until no handler and no flush worker has a request of the queue, then
- * destroys the queue pair: after this the HCA touches nothing for its sake, and
- * but for the cm_id nothing of the queue is left on the device.
+ * Waits until no handler and no flush worker has a request of the queue, then drains
+ * the queue pair: after this the HCA touches nothing for its sake.
  */
-void pmof_srv_queue_stop(struct pmof_srv_queue *q)
+void pmof_srv_queue_drain(struct pmof_srv_queue *q)
 {
 	pmof_srv_queue_put(q);
 	wait_for_completion(&q->idle);
 	pmof_qp_drain(&q->qp);
+}
+
+/* An RCU grace period later: but for the cm_id nothing of the queue is left on the device. */
+void pmof_srv_queue_destroy(struct pmof_srv_queue *q)
+{
 	pmof_qp_destroy(&q->qp);
 	pmof_announce_free(q);
 	free_replies(q);
+}
+
+/* Both, of one queue. */
+void pmof_srv_queue_stop(struct pmof_srv_queue *q)
+{
+	pmof_srv_queue_drain(q);
+	synchronize_rcu();
+	pmof_srv_queue_destroy(q);
 }
 
 /*
