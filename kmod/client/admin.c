@@ -157,6 +157,9 @@ static int admin_call(struct pmof_admin *a, size_t len, bool attaching)
 	struct pmof_conn *conn = a->cm.conn;
 
 	lockdep_assert_held(&a->lock);
+	/* A server that always answers at once, and never comes to an end, must not keep us. */
+	if (attaching && READ_ONCE(conn->lost))
+		return -ECONNRESET;
 	if (!admin_arm(a))
 		return -ECONNRESET;
 	if (admin_post(a, len)) {
@@ -458,6 +461,7 @@ static int take_device(struct pmof_conn *conn, struct ib_device *dev)
 	smp_mb(); /* either its removal finds us on it, or we see that it goes */
 	if (pmof_device_goes(dev))
 		return -ENODEV;
+	WRITE_ONCE(conn->virt_dma, ib_uses_virt_dma(dev));
 	if (conn->ready)
 		return max_sge_bytes(dev) < conn->max_sge_bytes ? -PMOF_LESS : 0;
 	conn->max_sge_bytes = max_sge_bytes(dev);

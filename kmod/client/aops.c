@@ -18,15 +18,20 @@
 #include "client.h"
 #include "compat.h"
 
+#define MEMORY_WAIT	(HZ / 50)	/* until what was short is asked for again */
+
 /* One call of the page cache: pieces on one queue, and the piece that grows. */
 struct cache_io {
 	struct pmof_req req;
 	struct address_space *mapping;
-	struct writeback_control *wbc;	/* NULL: reading */
+	bool write;
 	pgoff_t first;
 	unsigned int nr;
 	pgoff_t lowest, highest;	/* of all pages that it has had */
-	bool lost;			/* some were lost with the connection */
+	bool lost;			/* some were lost with the connection, or starved */
+	bool starved;			/* there was no memory for some */
+	bool single;			/* a bad page is among them: each by itself */
+	unsigned int waits;		/* for memory, since something was posted */
 };
 
 static struct pmof_conn *mapping_conn(const struct address_space *mapping)
@@ -36,19 +41,18 @@ static struct pmof_conn *mapping_conn(const struct address_space *mapping)
 
 static enum dma_data_direction io_dir(const struct cache_io *io)
 {
-	return io->wbc ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+	return io->write ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
 }
 
-static void io_begin(struct cache_io *io, struct address_space *mapping,
-		     struct writeback_control *wbc)
+static void io_begin(struct cache_io *io, struct address_space *mapping, bool write)
 {
 	memset(io, 0, sizeof(*io));
 	io->mapping = mapping;
-	io->wbc = wbc;
+	io->write = write;
 	io->lowest = ULONG_MAX;
-	io->req.opcode = wbc ? PMOF_OP_PUT : PMOF_OP_GET;
+	io->req.opcode = write ? PMOF_OP_PUT : PMOF_OP_GET;
 	/* Who is killed while it writes back must not lose what others have stored. */
-	io->req.unkillable = wbc;
+	io->req.unkillable = write;
 	pmof_req_begin(&io->req, pmof_req_queue(mapping_conn(mapping)));
 }
 
@@ -70,13 +74,12 @@ static void folio_read_end(struct folio *folio, int status)
 /*
  * [M1] Write-back ends when the durable put is acknowledged: a folio that is
  * neither dirty nor under write-back is durable, or its loss is on record, for
- * each open file's next fsync.
+ * each open file's next fsync.  It is never made dirty again here: who waits for the end of
+ * its write-back has not marked it as one to be written.
  */
-static void folio_write_end(struct folio *folio, int status, struct writeback_control *wbc)
+static void folio_write_end(struct folio *folio, int status)
 {
-	if (status == -ENOMEM && wbc) {
-		folio_redirty_for_writepage(wbc, folio);
-	} else if (status) {
+	if (status) {
 		mapping_set_error(folio->mapping, status);
 		/* Before its end: whoever waits for that looks here behind it. */
 		atomic_inc(&mapping_conn(folio->mapping)->cache.write_errors);
@@ -86,7 +89,7 @@ static void folio_write_end(struct folio *folio, int status, struct writeback_co
 
 /* The folios of a piece are done with.  Any context. */
 static void piece_end(struct address_space *mapping, const struct pmof_range *range,
-		      bool write, int status, struct writeback_control *wbc)
+		      bool write, int status)
 {
 	XA_STATE(xas, &mapping->i_pages, range->offset >> PAGE_SHIFT);
 	pgoff_t last = (range->offset + range->length - 1) >> PAGE_SHIFT;
@@ -97,12 +100,15 @@ static void piece_end(struct address_space *mapping, const struct pmof_range *ra
 		if (xas_retry(&xas, folio))
 			continue;
 		/* It stays locked, or under write-back: io_again(). */
-		if (unlikely(status == -PMOF_LOST))
+		if (unlikely(status == -PMOF_LOST)) {
+			/* Whoever takes it sees that the connection is lost: take_lost(). */
+			smp_mb__before_atomic();
 			folio_set_checked(folio);
-		else if (write)
-			folio_write_end(folio, status, wbc);
-		else
+		} else if (write) {
+			folio_write_end(folio, status);
+		} else {
 			folio_read_end(folio, status);
+		}
 	}
 	rcu_read_unlock();
 }
@@ -113,18 +119,30 @@ static void account(struct pmof_conn *conn, bool write, u64 bytes)
 	pmof_stat_add(conn->stats, write ? PMOF_STAT_BYTES_PUT : PMOF_STAT_BYTES_GOT, bytes);
 }
 
+/* A sector has turned bad: its page fails alone, so the piece's pages are moved again. */
+static int piece_bad(struct cache_io *io, const struct pmof_slot *slot)
+{
+	if (slot->range.length <= PAGE_SIZE)
+		return pmof_bad_errno(-ENODATA);
+	WRITE_ONCE(io->single, true);
+	return -PMOF_LOST;
+}
+
 /* Once pmof_req_piece_done() is called the request may be gone. */
 static void piece_done(struct pmof_slot *slot, int status)
 {
 	bool write = slot->dir == DMA_TO_DEVICE;
 	struct pmof_conn *conn = slot->q->conn;
 	struct pmof_req *req = slot->req;
+	struct cache_io *io = container_of(req, struct cache_io, req);
 
+	if (unlikely(status == -ENODATA))
+		status = piece_bad(io, slot);
 	if (unlikely(status == -PMOF_LOST))
-		WRITE_ONCE(container_of(req, struct cache_io, req)->lost, true);
+		WRITE_ONCE(io->lost, true);
 	if (!status)
 		account(conn, write, slot->range.length);
-	piece_end(conn->cache.mapping, &slot->range, write, status, NULL);
+	piece_end(conn->cache.mapping, &slot->range, write, status);
 	pmof_slot_put(slot);
 	pmof_req_piece_done(req, status);
 }
@@ -169,9 +187,9 @@ static int piece_post(struct pmof_slot *slot, const struct cache_io *io)
 		pmof_slot_unmap(slot);
 		return rc;
 	}
-	pmof_rdma_build(slot, wr, &chain, io->wbc ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
+	pmof_rdma_build(slot, wr, &chain, io->write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
 			slot->range.offset);
-	if (io->wbc)
+	if (io->write)
 		ops->post_durable(slot, &chain, &slot->range);
 	else
 		pmof_slot_post(slot, chain.first, 1);
@@ -186,13 +204,26 @@ static int piece_start(struct cache_io *io, const struct pmof_range *range)
 	if (!pmof_slot_begin(slot, &rc))
 		return rc;
 	slot->range = *range;
-	rc = piece_post(slot, io);
+	/* The pages may be dirty since a session that was allowed to write. */
+	rc = pmof_req_allowed(slot->q->conn, &io->req) ?: piece_post(slot, io);
 	if (rc) {
 		pmof_conn_leave(slot->q->conn);
 		pmof_slot_put(slot);
 	}
 	pmof_post_end();
 	return rc;
+}
+
+/*
+ * Pages for whose way out there is no memory now: they stay under write-back, and are moved again
+ * when those that are under way have given back theirs.  Not for ever.
+ */
+static int io_starved(struct cache_io *io, int rc)
+{
+	if (rc != -ENOMEM || !io->write || io->waits * MEMORY_WAIT > pmof_io_timeout())
+		return rc;
+	io->starved = true;
+	return -PMOF_LOST;
 }
 
 /*
@@ -216,14 +247,14 @@ static void issue_bad(struct cache_io *io, const struct pmof_range *range)
 		struct pmof_range part = { offset, min_t(u64, PAGE_SIZE, end - offset) };
 		struct folio *folio = xa_load(&io->mapping->i_pages, offset >> PAGE_SHIFT);
 		struct bio_vec vec = { .bv_page = &folio->page, .bv_len = part.length };
-		int rc = pmof_bad_vec(conn, io->wbc ? PMOF_OP_PUT : PMOF_OP_GET, offset, &vec);
+		int rc = pmof_bad_vec(conn, io->req.opcode, offset, &vec);
 
-		rc = pmof_bad_errno(rc);
+		rc = io_starved(io, pmof_bad_errno(rc));
 		if (rc)
 			io_failed(io, rc);
 		else
-			account(conn, io->wbc, part.length);
-		piece_end(io->mapping, &part, io->wbc, rc, io->wbc);
+			account(conn, io->write, part.length);
+		piece_end(io->mapping, &part, io->write, rc);
 	}
 }
 
@@ -241,10 +272,12 @@ static void io_issue(struct cache_io *io)
 		issue_bad(io, &range);
 		return;
 	}
-	rc = piece_start(io, &range);
+	rc = io_starved(io, piece_start(io, &range));
 	if (rc) {
 		io_failed(io, rc);
-		piece_end(io->mapping, &range, io->wbc, rc, io->wbc);
+		piece_end(io->mapping, &range, io->write, rc);
+	} else {
+		io->waits = 0;
 	}
 }
 
@@ -253,7 +286,8 @@ static bool fits_piece(const struct cache_io *io, pgoff_t index)
 	const struct pmof_queue *q = io->req.q;
 	u64 in_segment = (1ULL << q->conn->layout.shift) - 1;
 
-	return index == io->first + io->nr && io->nr < pmof_queue_max_sge(q, io_dir(io)) &&
+	return !READ_ONCE(io->single) && index == io->first + io->nr &&
+	       io->nr < pmof_queue_max_sge(q, io_dir(io)) &&
 	       ((u64)index << PAGE_SHIFT) & in_segment;
 }
 
@@ -285,7 +319,7 @@ static void io_add(struct cache_io *io, struct folio *folio)
  */
 static bool is_lost(const struct cache_io *io, struct folio *folio)
 {
-	return folio_test_checked(folio) && folio_test_writeback(folio) == !!io->wbc;
+	return folio_test_checked(folio) && folio_test_writeback(folio) == io->write;
 }
 
 /*
@@ -301,21 +335,39 @@ static struct folio *take_lost(struct cache_io *io, pgoff_t index)
 
 	mutex_lock(&c->lost_lock);
 	rcu_read_lock();
-	xas_for_each(&xas, folio, io->highest)
-		if (!xas_retry(&xas, folio) && !xa_is_value(folio) && is_lost(io, folio))
+	xas_for_each(&xas, folio, io->highest) {
+		/* One that is not lost may be freed meanwhile, and be somebody else's. */
+		if (xas_retry(&xas, folio) || xa_is_value(folio) || !folio_try_get(folio))
+			continue;
+		if (folio == xas_reload(&xas) && is_lost(io, folio))
 			break;
+		folio_put(folio);
+	}
 	rcu_read_unlock();
-	if (folio)
+	if (folio) {
 		folio_clear_checked(folio);
+		/* conn->lost is looked at behind that: piece_end(), pmof_slot_begin(). */
+		smp_mb__after_atomic();
+		/* Its lock, or its being under write-back, keeps it from here on. */
+		folio_put(folio);
+	}
 	mutex_unlock(&c->lost_lock);
 	return folio;
+}
+
+static int wait_for_memory(struct cache_io *io)
+{
+	io->starved = false;
+	io->waits++;
+	schedule_timeout_uninterruptible(MEMORY_WAIT);
+	return -EAGAIN;
 }
 
 /* Pages were lost with the connection: has them moved by another, or fails them. */
 static int io_again(struct cache_io *io)
 {
 	struct pmof_conn *conn = mapping_conn(io->mapping);
-	int rc = pmof_req_again(conn, &io->req);
+	int rc = io->starved ? wait_for_memory(io) : pmof_req_again(conn, &io->req);
 	pgoff_t index = io->lowest;
 	struct folio *folio;
 
@@ -329,7 +381,7 @@ static int io_again(struct cache_io *io)
 		} else {
 			struct pmof_range page = { folio_pos(folio), 1 };
 
-			piece_end(io->mapping, &page, io->wbc, rc, io->wbc);
+			piece_end(io->mapping, &page, io->write, rc);
 		}
 	}
 	return rc;
@@ -357,11 +409,16 @@ static int io_end(struct cache_io *io)
 static int cache_read_folio(struct file *file, struct folio *folio)
 {
 	struct cache_io io;
+	int rc;
 
-	io_begin(&io, folio->mapping, NULL);
+	io_begin(&io, folio->mapping, false);
 	zero_tail(folio);
 	io_add(&io, folio);
-	return io_end(&io);
+	rc = io_end(&io);
+	/* Another call has taken the page, and ended it because it was killed: read it again. */
+	if (!rc && !folio_test_locked(folio) && !folio_test_uptodate(folio))
+		return AOP_TRUNCATED_PAGE;
+	return rc;
 }
 
 static void cache_readahead(struct readahead_control *rac)
@@ -369,7 +426,7 @@ static void cache_readahead(struct readahead_control *rac)
 	struct folio *folio;
 	struct cache_io io;
 
-	io_begin(&io, rac->mapping, NULL);
+	io_begin(&io, rac->mapping, false);
 	while ((folio = readahead_folio(rac))) {
 		zero_tail(folio);
 		io_add(&io, folio);
@@ -393,7 +450,7 @@ static int cache_writepages(struct address_space *mapping, struct writeback_cont
 	struct cache_io io;
 	int rc, ended;
 
-	io_begin(&io, mapping, wbc);
+	io_begin(&io, mapping, true);
 	rc = pmof_write_folios(mapping, wbc, cache_write_folio, &io);
 	ended = io_end(&io);
 	return rc ?: ended;

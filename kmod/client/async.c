@@ -9,8 +9,14 @@
 
 static struct kmem_cache *async_cache;
 
-/* What has to sleep at its end; perhaps for pages that only a teardown gets free. */
+/*
+ * What is begun again by a worker: that may take as long as the owner of its memory likes, where
+ * that is another process's to fault in.
+ */
 struct workqueue_struct *pmof_async_wq;
+
+/* What has to sleep at its end; perhaps for pages that only a teardown gets free. */
+static struct workqueue_struct *end_wq;
 
 /*
  * Where it is begun again from.  An iovec is the submitter's, often on his stack, and he
@@ -37,15 +43,33 @@ struct pmof_async *pmof_async_alloc(const struct pmof_req *op)
 		return NULL;
 	a->req = *op;
 	a->mm = op->call || user_backed_iter(&op->iter) ? current->mm : NULL;
-	if (keep_iter(a, op))
-		return a;
-	kmem_cache_free(async_cache, a);
-	return NULL;
+	if (!keep_iter(a, op)) {
+		kmem_cache_free(async_cache, a);
+		return NULL;
+	}
+	/* The struct only: io_uring waits for no request of a process that exits. */
+	if (a->mm)
+		mmgrab(a->mm);
+	return a;
 }
 
+static void free_mm_work(struct work_struct *work)
+{
+	struct pmof_async *a = container_of(work, struct pmof_async, work);
+
+	mmdrop(a->mm);
+	kmem_cache_free(async_cache, a);
+}
+
+/* Any context: an mm's last reference is dropped in one that sleeps. */
 void pmof_async_free(struct pmof_async *a)
 {
 	kfree(a->iovec);
+	if (a->mm && !atomic_add_unless(&a->mm->mm_count, -1, 1)) {
+		INIT_WORK(&a->work, free_mm_work);
+		queue_work(end_wq, &a->work);
+		return;
+	}
 	kmem_cache_free(async_cache, a);
 }
 
@@ -88,19 +112,15 @@ void pmof_async_again(struct pmof_async *a, work_func_t fn)
 /**
  * pmof_async_run - the rest of such an operation
  * @a: handed to pmof_async_again()
- * @mm: where its memory is, for pmof_async_put_mm() when its owner has been told: the
- *	last reference's end would wait for that
  *
- * The owner's memory exists as long as the owner has not been told: exit_aio() and
- * io_uring's cancellation wait for it.  It may be on its way out, and is not
- * looked at any more then.  Return: as pmof_req_exec().
+ * The owner's memory may be gone, or on its way out: the owner of an io_uring has exited, or
+ * has submitted on another's.  It is not looked at any more then.  Return: as pmof_req_exec().
  */
-int pmof_async_run(struct pmof_async *a, struct mm_struct **mm)
+int pmof_async_run(struct pmof_async *a)
 {
 	struct pmof_conn *conn = a->req.q->conn;
 	int rc;
 
-	*mm = NULL;
 	a->req.end = NULL;
 	a->req.nowait = false;
 	a->req.hipri = false;
@@ -109,20 +129,16 @@ int pmof_async_run(struct pmof_async *a, struct mm_struct **mm)
 		return rc;
 	if (a->mm && !mmget_not_zero(a->mm))
 		return -EIO;
-	*mm = a->mm;
 	if (a->mm)
 		kthread_use_mm(a->mm);
 	a->req.iter = a->req.from;
 	rc = pmof_req_exec(conn, &a->req);
-	if (a->mm)
+	if (a->mm) {
 		kthread_unuse_mm(a->mm);
+		/* Not here: the last one waits for all of aio's requests, others of this queue. */
+		mmput_async(a->mm);
+	}
 	return rc;
-}
-
-void pmof_async_put_mm(struct mm_struct *mm)
-{
-	if (mm)
-		mmput(mm);
 }
 
 /* The file, and with it the connection and this module, may go with the last line. */
@@ -140,11 +156,8 @@ static void rw_done(struct pmof_async *a, int rc)
 static void rw_again_work(struct work_struct *work)
 {
 	struct pmof_async *a = container_of(work, struct pmof_async, parked.work);
-	struct mm_struct *mm;
-	int rc = pmof_async_run(a, &mm);
 
-	rw_done(a, rc);
-	pmof_async_put_mm(mm);
+	rw_done(a, pmof_async_run(a));
 }
 
 static void rw_complete(struct pmof_async *a, bool dirty)
@@ -183,7 +196,7 @@ static void rw_end(struct pmof_req *req)
 
 	if (end_sleeps(req)) {
 		INIT_WORK(&a->work, rw_sleeping_work);
-		queue_work(pmof_async_wq, &a->work);
+		queue_work(end_wq, &a->work);
 	} else {
 		rw_complete(a, false);
 	}
@@ -208,15 +221,24 @@ int pmof_async_init(void)
 	if (!async_cache)
 		return -ENOMEM;
 	pmof_async_wq = alloc_workqueue("pmof_async", WQ_UNBOUND, 0);
-	if (pmof_async_wq)
+	if (!pmof_async_wq)
+		goto destroy_cache;
+	end_wq = alloc_workqueue("pmof_async_end", WQ_UNBOUND, 0);
+	if (end_wq)
 		return 0;
+	destroy_workqueue(pmof_async_wq);
+destroy_cache:
 	kmem_cache_destroy(async_cache);
 	return -ENOMEM;
 }
 
 void pmof_async_exit(void)
 {
-	/* The last one has let its file go, but may still be in our code. */
+	/*
+	 * The last one has let its file go, but may still be in our code.
+	 * The first may use both.
+	 */
 	destroy_workqueue(pmof_async_wq);
+	destroy_workqueue(end_wq);
 	kmem_cache_destroy(async_cache);
 }

@@ -260,8 +260,10 @@ static int move(struct mover *m, u64 offset, u64 length)
 int pmof_bad_move(struct pmof_req *req)
 {
 	struct mover m = { .req = req, .q = req->q };
-	int rc = move(&m, req->offset, pmof_req_bytes(req));
+	int rc;
 
+	/* A page may be dirty since a session that was allowed to write. */
+	rc = pmof_req_allowed(req->q->conn, req) ?: move(&m, req->offset, pmof_req_bytes(req));
 	/* [C2] The data are durable. */
 	if (!rc && (req->flags & PMOF_F_COMMIT))
 		rc = commit_message(&m);

@@ -13,9 +13,9 @@
 #define BLK_PHYSICAL_SIZE	4096		/* a page of the medium */
 #define BLK_DMA_MASK		3		/* memory may start at any word */
 
-/* Disks that are not freed yet: their last user runs our code for it. */
-static atomic_t nr_disks = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(disks_gone);
+/* Disks that are not freed yet: their last user runs our code for it.  One more: the module. */
+static atomic_t nr_disks = ATOMIC_INIT(1);
+static DECLARE_COMPLETION(disks_gone);
 
 static void blk_free_disk(struct gendisk *disk)
 {
@@ -23,7 +23,7 @@ static void blk_free_disk(struct gendisk *disk)
 
 	put_device(&conn->dev);
 	if (atomic_dec_and_test(&nr_disks))
-		wake_up(&disks_gone);
+		complete(&disks_gone);
 }
 
 /* BLKROSET: what the server does not grant cannot be had. */
@@ -336,6 +336,7 @@ int pmof_blk_init(void)
  */
 void pmof_blk_exit(void)
 {
-	wait_event(disks_gone, !atomic_read(&nr_disks));
+	if (!atomic_dec_and_test(&nr_disks))
+		wait_for_completion(&disks_gone);
 	destroy_workqueue(pmof_blk_wq);
 }

@@ -36,6 +36,8 @@ struct pmof_blk_cmd {
 	struct work_struct work;	/* what has to sleep before it can go out */
 	bool working;
 	u8 losses;			/* connections that were lost under it */
+	u32 session;			/* it was begun on */
+	u32 lost_session;		/* the last of @losses */
 	unsigned long since;	/* jiffies when it began */
 	int status;
 };

@@ -125,12 +125,16 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 		return BLK_STS_IOERR;
 	if (unlikely(READ_ONCE(conn->blk->stale)))
 		return BLK_STS_IOERR;
-	/* The disk is about to be stopped, or what waits is to fail. */
-	if (unlikely(!pmof_post_begin(conn)))
+	/*
+	 * The disk is about to be stopped, or what waits is to fail.  A connection that is lost
+	 * and not taken apart yet would only lose it once more.
+	 */
+	if (unlikely(READ_ONCE(conn->lost) || !pmof_post_begin(conn)))
 		return READ_ONCE(conn->refuse) ? BLK_STS_TRANSPORT : BLK_STS_RESOURCE;
 	trace_pmof_block(conn->instance, q->id, rq->tag, (__force u32)req_op(rq),
 			 blk_rq_pos(rq), blk_rq_bytes(rq));
 	cmd->working = false;
+	cmd->session = conn->session;
 	cmd->since = jiffies;
 	if (!start(q, rq, &status))
 		pmof_conn_leave(conn);
@@ -139,7 +143,7 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 }
 
 /*
- * As for operations: so often only.  RQF_DONTPREP says that the counter is this
+ * As for operations: on so many connections only.  RQF_DONTPREP says that the counter is this
  * request's own, not what the one before it has left in the tag.
  */
 static bool worn_out(struct request *rq)
@@ -149,7 +153,10 @@ static bool worn_out(struct request *rq)
 	if (!(rq->rq_flags & RQF_DONTPREP)) {
 		rq->rq_flags |= RQF_DONTPREP;
 		cmd->losses = 0;
+	} else if (cmd->lost_session == cmd->session) {
+		return false;
 	}
+	cmd->lost_session = cmd->session;
 	return cmd->losses++ >= PMOF_MAX_RETRIES;
 }
 

@@ -124,11 +124,14 @@ void pmof_cache_open(struct pmof_conn *conn, struct file *file)
 void pmof_cache_close(struct pmof_conn *conn, struct file *file)
 {
 	struct pmof_cache *c = &conn->cache;
+	bool last_writer;
 
 	mutex_lock(&c->lock);
-	if ((file->f_mode & FMODE_WRITE) && !--c->nr_writers)
+	last_writer = (file->f_mode & FMODE_WRITE) && !--c->nr_writers;
+	if (last_writer)
 		pmof_cache_flush(conn);
-	if (!--c->nr_files)
+	/* Readers fault in theirs again: what somebody has pinned may be made dirty later. */
+	if (!--c->nr_files || last_writer)
 		truncate_inode_pages(c->mapping, 0);
 	mutex_unlock(&c->lock);
 }

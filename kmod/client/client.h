@@ -232,6 +232,7 @@ struct pmof_conn {
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
 	u32 max_sge_bytes;		/* of one SGE */
+	bool virt_dma;			/* an HCA made of software */
 	struct pmof_admin admin;
 	struct pmof_queue *queues;
 	unsigned int nr_queues;		/* that have been allocated */
@@ -274,6 +275,7 @@ static inline struct pmof_conn *pmof_file_conn(const struct file *file)
 
 /* conn.c */
 extern struct workqueue_struct *pmof_wq;
+extern struct workqueue_struct *pmof_timeout_wq;
 int pmof_conn_create(const struct pmof_options *opt, const char **why);
 int pmof_conn_remove(struct pmof_conn *conn);
 int pmof_conn_attach(struct pmof_conn *conn, const char **why);
@@ -393,6 +395,7 @@ void pmof_queue_free(struct pmof_queue *q);
 /* poll.c */
 int pmof_queue_poll(struct pmof_queue *q);
 unsigned long pmof_io_timeout(void);
+unsigned long pmof_check_interval(void);
 bool pmof_queue_stuck(const struct pmof_queue *q, unsigned long since);
 bool pmof_req_wait_done(struct pmof_req *req);
 void pmof_watchdog_init(struct pmof_queue *q);

@@ -14,6 +14,8 @@
 #include "client.h"
 
 struct workqueue_struct *pmof_wq;
+/* Timers that are the way out for who waits in @pmof_wq: they need its last worker least. */
+struct workqueue_struct *pmof_timeout_wq;
 
 /*
  * A device's removal waits for its attributes' handlers, of which disconnect
@@ -61,6 +63,7 @@ void pmof_conn_detach(struct pmof_conn *conn)
 		wait_for_completion(&conn->io_drained);
 	conn->io_open = false;
 
+	synchronize_rcu();	/* pmof_qp_destroy() */
 	for (i = 0; i < conn->nr_queues; i++)
 		pmof_queue_close(&conn->queues[i]);
 	pmof_admin_close(&conn->admin);
@@ -229,6 +232,8 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 		return "the server takes smaller messages than before";
 	if (conn->usable & ~pmof_persist_usable(conn, login))
 		return "a persist method is no longer offered";
+	if ((conn->login.flags & ~login->flags) & PMOF_LOGIN_R_DURABLE)
+		return "acknowledgements are no longer durable";
 	return NULL;
 }
 
@@ -517,9 +522,12 @@ int pmof_conn_init(void)
 	pmof_wq = alloc_workqueue("pmof_client", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pmof_wq)
 		return rc;
+	pmof_timeout_wq = alloc_workqueue("pmof_client_timeout", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!pmof_timeout_wq)
+		goto destroy_wq;
 	remove_wq = alloc_workqueue("pmof_client_remove", WQ_UNBOUND, 0);
 	if (!remove_wq)
-		goto destroy_wq;
+		goto destroy_timeout_wq;
 	rc = ib_register_client(&conn_ib_client);
 	if (rc)
 		goto destroy_remove_wq;
@@ -527,6 +535,8 @@ int pmof_conn_init(void)
 
 destroy_remove_wq:
 	destroy_workqueue(remove_wq);
+destroy_timeout_wq:
+	destroy_workqueue(pmof_timeout_wq);
 destroy_wq:
 	destroy_workqueue(pmof_wq);
 	return rc;
@@ -537,6 +547,7 @@ void pmof_conn_exit(void)
 	ib_unregister_client(&conn_ib_client);
 	/* The last removal has let the module go, but may still be in its code. */
 	destroy_workqueue(remove_wq);
+	destroy_workqueue(pmof_timeout_wq);
 	destroy_workqueue(pmof_wq);
 	ida_destroy(&instance_ida);
 }

@@ -91,7 +91,7 @@ static u16 char_share(const struct pmof_queue *q)
 {
 	if (!q->conn->opt.block)
 		return q->depth;
-	return q->id <= q->conn->nr_shared ? q->depth / 2 : max(q->depth / 8, 1);
+	return max(q->id <= q->conn->nr_shared ? q->depth / 2 : q->depth / 8, 1);
 }
 
 static void queue_init(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
@@ -108,7 +108,8 @@ static void queue_init(struct pmof_queue *q, struct pmof_conn *conn, u16 id)
 /* For the first time: the server has granted the depth, which is final now. */
 static int queue_make_slots(struct pmof_queue *q)
 {
-	if (q->cm.depth > q->depth)
+	/* One at least for the character device, and one for the disk. */
+	if (q->cm.depth > q->depth || q->cm.depth < 2)
 		return -EPROTO;
 	q->depth = q->cm.depth;
 	q->nr_char = char_share(q);
@@ -169,7 +170,7 @@ void pmof_queue_abort(struct pmof_queue *q)
 	rdma_disconnect(q->cm.id);
 	pmof_qp_drain(&q->qp);
 	for (tag = 0; q->slots && tag < q->depth; tag++) {
-		slot = pmof_slot_take_reply(q, tag);
+		slot = pmof_slot_take_drained(q, tag);
 		if (!slot)
 			continue;
 		slot->status = -PMOF_LOST;

@@ -10,8 +10,12 @@
 static vm_fault_t cache_page_mkwrite(struct vm_fault *vmf)
 {
 	struct address_space *mapping = vmf->vma->vm_file->f_mapping;
+	const struct pmof_conn *conn = pmof_file_conn(vmf->vma->vm_file);
 	struct folio *folio = page_folio(vmf->page);
 
+	/* Another session than that of the mmap. */
+	if (conn->login.flags & PMOF_LOGIN_R_READ_ONLY)
+		return VM_FAULT_SIGBUS;
 	folio_lock(folio);
 	if (folio->mapping != mapping) {
 		/* Invalidated meanwhile: the fault is taken again. */

@@ -100,7 +100,7 @@ static void trailer_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, struc
  */
 static int read_fence(const struct pmof_slot *slot)
 {
-	return ib_uses_virt_dma(slot->q->conn->ibdev) ? 0 : IB_SEND_FENCE;
+	return READ_ONCE(slot->q->conn->virt_dma) ? 0 : IB_SEND_FENCE;
 }
 
 /**

@@ -39,7 +39,7 @@ unsigned long pmof_io_timeout(void)
 }
 
 /* How often who waits looks whether his queue is stuck. */
-static unsigned long check_interval(void)
+unsigned long pmof_check_interval(void)
 {
 	return pmof_io_timeout() / 4;
 }
@@ -70,7 +70,7 @@ static bool may_spin(const struct pmof_req *req)
 
 	if (!req->hipri && !READ_ONCE(conn->poll_us))
 		return false;
-	return num_online_cpus() > 1 || !ib_uses_virt_dma(conn->ibdev);
+	return num_online_cpus() > 1 || !READ_ONCE(conn->virt_dma);
 }
 
 /*
@@ -150,7 +150,7 @@ static bool sleep(struct pmof_req *req)
 {
 	unsigned long since = jiffies;
 
-	while (!wait_for_completion_timeout(&req->done, check_interval()))
+	while (!wait_for_completion_timeout(&req->done, pmof_check_interval()))
 		if (req_stuck(req, since))
 			return false;
 	return true;
@@ -197,7 +197,7 @@ static void watchdog(struct timer_list *t)
 	if (late)
 		pmof_conn_lost(q->conn, PMOF_NO_ANSWER);
 	else if (busy)
-		mod_timer(t, jiffies + check_interval());
+		mod_timer(t, jiffies + pmof_check_interval());
 }
 
 void pmof_watchdog_init(struct pmof_queue *q)
@@ -215,7 +215,7 @@ void pmof_watchdog_arm(struct pmof_slot *slot)
 	/* A timer that is not pending any more has yet to look, and sees the slot. */
 	smp_mb();
 	if (!timer_pending(t))
-		mod_timer(t, jiffies + check_interval());
+		mod_timer(t, jiffies + pmof_check_interval());
 }
 
 /* No slot is under way, and none will be. */

@@ -42,7 +42,7 @@ static void arm(struct delayed_work *timer, s32 seconds, unsigned long since)
 	if (seconds < 0)
 		cancel_delayed_work(timer);
 	else
-		mod_delayed_work(pmof_wq, timer,
+		mod_delayed_work(pmof_timeout_wq, timer,
 				 time_after(at, jiffies) ? at - jiffies : 0);
 }
 
@@ -373,8 +373,8 @@ static void recover_work(struct work_struct *work)
 	/* Memory must not be freed by writing to the block device, which waits for us. */
 	noio = memalloc_noio_save();
 	if (conn->attached && READ_ONCE(conn->state) != PMOF_LIVE) {
-		say_lost(conn);
 		pmof_blk_pause(conn);
+		say_lost(conn);
 		pmof_conn_detach(conn);
 	}
 	if (READ_ONCE(conn->refuse))

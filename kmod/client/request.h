@@ -126,8 +126,7 @@ void pmof_async_exit(void);
 struct pmof_async *pmof_async_alloc(const struct pmof_req *op);
 void pmof_async_free(struct pmof_async *a);
 void pmof_async_again(struct pmof_async *a, work_func_t fn);
-int pmof_async_run(struct pmof_async *a, struct mm_struct **mm);
-void pmof_async_put_mm(struct mm_struct *mm);
+int pmof_async_run(struct pmof_async *a);
 int pmof_async_start(struct pmof_conn *conn, struct pmof_async *a,
 		     void (*end)(struct pmof_req *req));
 ssize_t pmof_async_rw(struct kiocb *iocb, const struct pmof_req *op);

@@ -118,10 +118,14 @@ void pmof_slot_free_all(struct pmof_queue *q)
 	sbitmap_queue_free(&q->tags);
 }
 
-/* Sleeps until a tag is free.  Whoever waits here holds no slot that is not posted. */
+/*
+ * Sleeps until a tag is free.  Whoever waits here holds no slot that is not posted; but nobody
+ * else may be looking whether those that are get an answer: the teardown frees them.
+ */
 static int tag_wait(struct pmof_queue *q, bool killable, unsigned int *cpu)
 {
 	struct sbq_wait_state *ws = sbq_wait_ptr(&q->tags, &q->wait_index);
+	unsigned long since = jiffies;
 	DEFINE_SBQ_WAIT(wait);
 	int tag;
 
@@ -135,7 +139,10 @@ static int tag_wait(struct pmof_queue *q, bool killable, unsigned int *cpu)
 			tag = -EINTR;
 			break;
 		}
-		io_schedule();
+		if (!io_schedule_timeout(pmof_check_interval()) && pmof_queue_stuck(q, since)) {
+			pmof_conn_lost(q->conn, PMOF_NO_ANSWER);
+			since = jiffies;
+		}
 	}
 	sbitmap_finish_wait(&q->tags, ws, &wait);
 	return tag;
@@ -304,6 +311,12 @@ void pmof_req_slot_done(struct pmof_slot *slot, int status)
 
 	if (slot->keep || slot->atomic)
 		pmof_buf_for_cpu(&slot->bounce, slot->q->qp.dev, PMOF_BOUNCE_SIZE);
+	/*
+	 * [P1] A SEND behind it may have taken its mark, and was delivered while it was under way:
+	 * again, before anybody can learn that it has completed.
+	 */
+	if (slot->atomic && !status && slot->clean_to < 0)
+		pmof_queue_mark_dirty(slot->q);
 	if (!status)
 		status = slot_deliver(slot);
 	if (!slot->keep)
@@ -381,6 +394,14 @@ struct pmof_slot *pmof_slot_take_reply(struct pmof_queue *q, u16 tag)
 	return &slots[tag];
 }
 
+/* The same for the teardown, behind the drain: also of what only that ends. */
+struct pmof_slot *pmof_slot_take_drained(struct pmof_queue *q, u16 tag)
+{
+	if (test_and_clear_bit(PMOF_SLOT_DRAIN, &q->slots[tag].flags))
+		return &q->slots[tag];
+	return pmof_slot_take_reply(q, tag);
+}
+
 static const u8 stat_of_opcode[] = {
 	[IB_WR_RDMA_WRITE]		= PMOF_STAT_WR_WRITE,
 	[IB_WR_RDMA_READ]		= PMOF_STAT_WR_READ,
@@ -419,9 +440,13 @@ static void post_failed(struct pmof_slot *slot, bool nothing_posted)
 	/* First: who hears of the failure waits for what comes after it. */
 	pmof_conn_lost(conn, PMOF_NO_POST);
 	if (!nothing_posted) {
-		/* Neither completion nor reply; what was posted ends in the drain. */
-		atomic_set(&slot->pending, 1);
-		set_bit(PMOF_SLOT_REPLY, &slot->flags);
+		/*
+		 * No reply, but a forged one that may have come; and instead of the completion
+		 * the drain, in which ends what was posted.
+		 */
+		if (test_and_clear_bit(PMOF_SLOT_REPLY, &slot->flags))
+			atomic_dec(&slot->pending);
+		set_bit(PMOF_SLOT_DRAIN, &slot->flags);
 	} else {
 		/* Each event once: a forged reply may have come for the one. */
 		if (test_and_clear_bit(PMOF_SLOT_REPLY, &slot->flags))

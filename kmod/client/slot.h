@@ -65,7 +65,7 @@ struct pmof_slot {
 	bool watched;		/* nobody sleeps for it: the queue's watchdog looks after it */
 	unsigned long since;	/* jiffies of its post, if it is watched */
 	atomic_t pending;	/* completion of the last work request, reply */
-	unsigned long flags;	/* PMOF_SLOT_REPLY */
+	unsigned long flags;	/* PMOF_SLOT_REPLY, _DRAIN */
 	struct ib_cqe cqe;	/* last work request of the chain: signaled */
 	struct ib_cqe err_cqe;	/* the ones before it: complete only on error */
 	struct pmof_buf bounce;
@@ -77,7 +77,9 @@ struct pmof_slot {
 	struct ib_sge sge[PMOF_SLOT_SGE];
 };
 
-#define PMOF_SLOT_REPLY	0	/* bit: a reply, or the teardown, has still to account for it */
+/* Bits of @flags. */
+#define PMOF_SLOT_REPLY	0	/* a reply, or the teardown, has still to account for it */
+#define PMOF_SLOT_DRAIN	1	/* the teardown only: no reply may end what the HCA still has */
 
 /* slot.c */
 int pmof_slot_alloc_all(struct pmof_queue *q);
@@ -98,6 +100,7 @@ bool pmof_slot_post_tail(struct pmof_slot *slot, struct ib_send_wr *wr);
 void pmof_slot_event(struct pmof_slot *slot);
 void pmof_req_slot_done(struct pmof_slot *slot, int status);
 struct pmof_slot *pmof_slot_take_reply(struct pmof_queue *q, u16 tag);
+struct pmof_slot *pmof_slot_take_drained(struct pmof_queue *q, u16 tag);
 
 #define PMOF_SEND_SGE	3
 
@@ -134,6 +137,8 @@ void pmof_message_rx(struct pmof_rx *rx, u32 len);
  * pmof_post_begin() for a slot from pmof_slot_get(), which may be an ERR_PTR().
  * False: the slot has been put, and *@rc says why.  A request lives on one
  * connection: what it has begun on one that is lost it begins again, as a whole.
+ * From the moment when it is lost nothing more is posted on it: what one of its queues has
+ * lost, and the server may still execute, would be sent again by another one [V2].
  */
 static inline bool pmof_slot_begin(struct pmof_slot *slot, int *rc)
 {
@@ -143,7 +148,8 @@ static inline bool pmof_slot_begin(struct pmof_slot *slot, int *rc)
 	}
 	if (pmof_post_begin(slot->q->conn)) {
 		/* [V4] */
-		if (slot->req->session == slot->q->conn->session)
+		if (slot->req->session == slot->q->conn->session &&
+		    !READ_ONCE(slot->q->conn->lost))
 			return true;
 		pmof_conn_leave(slot->q->conn);
 		pmof_post_end();

@@ -82,11 +82,9 @@ static void uring_again_done(struct io_uring_cmd *cmd, unsigned int issue_flags)
 static void uring_again_work(struct work_struct *work)
 {
 	struct pmof_async *a = container_of(work, struct pmof_async, parked.work);
-	struct mm_struct *mm;
 
-	a->result = pmof_async_run(a, &mm);
-	pmof_uring_cmd_in_task(a->cmd, uring_again_done);
-	pmof_async_put_mm(mm);
+	a->result = pmof_async_run(a);
+	io_uring_cmd_complete_in_task(a->cmd, uring_again_done);
 }
 
 /*
@@ -120,7 +118,8 @@ static void uring_end(struct pmof_req *req)
 {
 	struct pmof_async *a = container_of(req, struct pmof_async, req);
 
-	pmof_uring_cmd_in_task(a->cmd, uring_task_work);
+	/* Not lazily: it may be lost, and then begun again, which posts no completion. */
+	io_uring_cmd_complete_in_task(a->cmd, uring_task_work);
 }
 
 static int uring_start(struct pmof_conn *conn, struct io_uring_cmd *cmd, const struct pmof_req *op)
@@ -161,6 +160,8 @@ int pmof_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	struct pmof_req req = { };
 	int rc;
 
+	if (issue_flags & IO_URING_F_SQE128)
+		pmof_uring_cmd_keep_links(cmd, issue_flags);
 	req.file = cmd->file;
 	rc = fetch(cmd, issue_flags, &req);
 	if (!rc)

@@ -246,8 +246,10 @@ void pmof_qp_drain(struct pmof_qp *qp)
 EXPORT_SYMBOL_GPL(pmof_qp_drain);
 
 /*
- * Frees what pmof_qp_create() made; the queue pair must be drained, or never
- * have been used.  The cm_id stays.
+ * Frees what pmof_qp_create() made; the queue pair must never have been used, or
+ * be drained, and an RCU grace period be over since: the softirq that has handled the last
+ * completion arms the CQ behind that, and ib_free_cq() does not wait for it.
+ * The cm_id stays.
  */
 void pmof_qp_destroy(struct pmof_qp *qp)
 {

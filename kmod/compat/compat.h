@@ -174,15 +174,22 @@ static inline void pmof_uring_cmd_keep_sqe(struct io_uring_cmd *cmd)
 #endif
 }
 
-/* Has @done called where it may sleep, and complete the command.  Any context. */
-static inline void pmof_uring_cmd_in_task(struct io_uring_cmd *cmd,
-					  void (*done)(struct io_uring_cmd *cmd,
-						       unsigned int issue_flags))
+/*
+ * The same for those that are linked behind a command of SQEs of 128 bytes.  They are begun when
+ * it has ended, long after io_uring_enter() has given the ring's entries back; while this one
+ * is first begun they are the submitter's still.  (Behind other requests nobody asks us.)
+ */
+static inline void pmof_uring_cmd_keep_links(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
-#ifdef HAVE_URING_CMD_SQE
-	io_uring_cmd_do_in_task_lazy(cmd, done);
-#else
-	io_uring_cmd_complete_in_task(cmd, done);
+#ifdef HAVE_URING_BARE_COPY
+	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
+
+	/* A worker's: later. */
+	if (issue_flags & IO_URING_F_UNLOCKED)
+		return;
+	while ((req = req->link))
+		if (req->opcode == IORING_OP_URING_CMD)
+			pmof_uring_cmd_keep_sqe(io_kiocb_to_cmd(req, struct io_uring_cmd));
 #endif
 }
 
