@@ -332,7 +332,7 @@ enum pmof_kv_stat {
 	PMOF_KV_STAT_LINES,		/* cache lines written back or past the cache */
 	PMOF_KV_STAT_FENCES,
 	PMOF_KV_STAT_BUSY_NS,		/* of the worker, in rounds */
-	PMOF_KV_STAT_EVICTED,		/* sessions ended because they held up reclaim */
+	PMOF_KV_STAT_EVICTED,		/* sessions ended because they kept what others want */
 	PMOF_KV_STAT_STORED,		/* bytes that the server's CPU has stored on the medium */
 	/* Time that the worker has spent on requests of a kind, with their share of fences. */
 	PMOF_KV_STAT_PUT_NS,

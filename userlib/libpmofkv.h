@@ -256,6 +256,33 @@ struct pmofkv_entry {
  */
 int pmofkv_scan_open(struct pmofkv *kv, struct pmofkv_scan **scan);
 
+/* Where a part of an iteration has ended; all 0: the beginning.  Only the server knows more. */
+struct pmofkv_cursor {
+	uint64_t hash;
+	uint32_t skip;
+};
+
+/**
+ * pmofkv_scan_open_at - go through some of the keys
+ * @kv: opened for reading
+ * @from: where another part has ended; it stays good, over sessions and restarts
+ * @limit: keys; behind them pmofkv_scan_next() returns 0
+ * @scan: out: to be closed with pmofkv_scan_close()
+ *
+ * As pmofkv_scan_open().  A cursor that no pmofkv_scan_rest() has given may leave keys out.
+ */
+int pmofkv_scan_open_at(struct pmofkv *kv, const struct pmofkv_cursor *from, uint64_t limit,
+			struct pmofkv_scan **scan);
+
+/**
+ * pmofkv_scan_rest - where the next part begins
+ * @scan: of which pmofkv_scan_next() has returned 0
+ * @rest: out
+ *
+ * Return: 1; 0 there are no more keys.  Not thread safe on one @scan.
+ */
+int pmofkv_scan_rest(const struct pmofkv_scan *scan, struct pmofkv_cursor *rest);
+
 /**
  * pmofkv_scan_next - the next key
  * @scan: from pmofkv_scan_open()

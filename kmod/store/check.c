@@ -9,6 +9,7 @@
 #include "store.h"
 
 #define ENTRY_BATCH	16U
+#define ENTRY_EMPTY	1024U		/* places of the index without one, at a time */
 
 struct check {
 	struct store *st;
@@ -198,14 +199,23 @@ static void check_entry(struct check *c, const struct pmof_kv_entry *e)
 static bool check_index(struct check *c)
 {
 	struct pmof_kv_entry e[ENTRY_BATCH];
-	u32 i, n;
+	struct pmof_kv_found found;
+	u32 i;
 
 	while (c->budget > 0 && !is_full(c)) {
-		n = pmof_kv_index_scan(&c->st->index, c->at, c->skip, e, ENTRY_BATCH);
-		for (i = 0; i < n && !is_full(c); i++)
+		found = pmof_kv_index_scan(&c->st->index, c->at, c->skip, e, ENTRY_BATCH,
+					   ENTRY_EMPTY);
+		for (i = 0; i < found.nr && !is_full(c); i++)
 			check_entry(c, &e[i]);
-		if (i == n && n < ENTRY_BATCH)
+		if (i < found.nr)
+			return false;
+		if (found.end)
 			return true;
+		if (found.next) {
+			c->budget -= ENTRY_EMPTY / ENTRY_BATCH;
+			c->at = found.next;
+			c->skip = 0;
+		}
 	}
 	return false;
 }

@@ -105,6 +105,38 @@ static bool drop_idle(struct store *st, struct store_session *s)
 	return false;
 }
 
+static struct store_session *greatest_session(struct store *st, struct store_session *most)
+{
+	struct store_session *s;
+	int i;
+
+	hash_for_each(st->sessions, i, s, node)
+		if (s->nr_contexts > most->nr_contexts)
+			most = s;
+	return most;
+}
+
+/*
+ * Nobody's files keep the others' out: when there are too many in all, the session that has most
+ * gives one up.  Has each of them something in hand, that session is ended, and behind its
+ * drain none has; until then who asks is refused.
+ */
+static bool make_room(struct store *st, struct store_session *s)
+{
+	struct store_session *most;
+
+	if (s->nr_contexts >= STORE_SESSION_CONTEXTS)
+		return drop_idle(st, s);
+	if (st->nr_contexts < STORE_CONTEXTS)
+		return true;
+	most = greatest_session(st, s);
+	if (drop_idle(st, most))
+		return true;
+	if (most != s)
+		pmof_store_end_session(st, most);
+	return false;
+}
+
 /* The context of a call, with a reference; or NULL, and *status says why. */
 struct store_context *pmof_store_get_context(struct store *st, const struct pmof_call *call,
 					     u32 *status)
@@ -127,8 +159,7 @@ struct store_context *pmof_store_get_context(struct store *st, const struct pmof
 	if (!s)
 		return NULL;
 	*status = PMOF_KV_SC_LIMIT;
-	if ((st->nr_contexts >= STORE_CONTEXTS || s->nr_contexts >= STORE_SESSION_CONTEXTS) &&
-	    !drop_idle(st, s))
+	if (!make_room(st, s))
 		return NULL;
 	*status = PMOF_KV_SC_NO_MEMORY;
 	c = make_context(st, s, call);

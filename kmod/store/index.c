@@ -200,41 +200,59 @@ void pmof_kv_index_remove(struct pmof_kv_index *ix, struct pmof_kv_entry *e)
 	ix->count--;
 }
 
-/* From the hash on, up to @max. */
-static u32 table_scan(const struct pmof_kv_table *t, u64 from, struct pmof_kv_entry *out, u32 max)
+struct walk {
+	struct pmof_kv_found found;
+	struct pmof_kv_entry *out;
+	u32 max;
+	u64 empty;		/* places that may yet be seen for nothing */
+};
+
+/*
+ * From the hash on, up to a place.  What stands behind an empty place has its home behind it: so
+ * there it may be left, to be gone on with from that home.  Returns false when it was left.
+ */
+static bool walk_table(struct walk *w, const struct pmof_kv_table *t, u64 from, u64 end)
 {
 	u64 p;
-	u32 n = 0;
 
-	for (p = lower(t, from); p < places(t) && n < max; p++)
-		if (t->entry[p].slot)
-			out[n++] = t->entry[p];
-	return n;
+	for (p = lower(t, from); p < end && w->found.nr < w->max; p++) {
+		if (t->entry[p].slot) {
+			w->out[w->found.nr++] = t->entry[p];
+		} else if (!--w->empty && p + 1 < 1ULL << t->bits) {
+			w->found.next = (p + 1) << (64 - t->bits);
+			return false;
+		}
+	}
+	return w->found.nr < w->max;
 }
 
 /*
  * Entries in the order of hash, from @from on, without the first @skip that have just
- * that hash.  Returns how many, fewer than @max at the end.
+ * that hash: up to @max, or fewer where more than @empty places (not 0) have none.
  */
-u32 pmof_kv_index_scan(const struct pmof_kv_index *ix, u64 from, u32 skip,
-		       struct pmof_kv_entry *out, u32 max)
+struct pmof_kv_found pmof_kv_index_scan(const struct pmof_kv_index *ix, u64 from, u32 skip,
+					struct pmof_kv_entry *out, u32 max, u64 empty)
 {
+	struct walk w = { .out = out, .max = max, .empty = empty };
 	struct pmof_kv_entry *e = pmof_kv_index_first(ix, from);
-	u32 n = 0;
+	const struct pmof_kv_table *next = &ix->next;
 
 	for (; e; e = pmof_kv_index_next(ix, e)) {
 		if (skip)
 			skip--;
-		else if (n < max)
-			out[n++] = *e;
+		else if (w.found.nr < max)
+			out[w.found.nr++] = *e;
 	}
-	if (from == U64_MAX || n == max)
-		return n;
+	if (from == U64_MAX)
+		w.found.end = w.found.nr < max;
+	if (from == U64_MAX || w.found.nr == max)
+		return w.found;
 	from++;
-	if (is_moved(ix, from))
-		n += table_scan(&ix->next, from, out + n, max - n);
-	/* Behind the mark stands nothing that has moved. */
-	if (!ix->all)
-		n += table_scan(&ix->now, max_t(u64, from, ix->mark), out + n, max - n);
-	return n;
+	/* In the new table there is nothing from the mark on, in the old one nothing below it. */
+	if (is_moved(ix, from) &&
+	    !walk_table(&w, next, from, ix->all ? places(next) : lower(next, ix->mark)))
+		return w.found;
+	w.found.end = ix->all || walk_table(&w, &ix->now, max_t(u64, from, ix->mark),
+					    places(&ix->now));
+	return w.found;
 }

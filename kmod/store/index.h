@@ -74,7 +74,14 @@ bool pmof_kv_index_takes(const struct pmof_kv_index *ix);
 int pmof_kv_index_insert(struct pmof_kv_index *ix, u64 hash, u64 slot);
 void pmof_kv_index_remove(struct pmof_kv_index *ix, struct pmof_kv_entry *e);
 
-u32 pmof_kv_index_scan(const struct pmof_kv_index *ix, u64 from, u32 skip,
-		       struct pmof_kv_entry *out, u32 max);
+/* What a scan has come to. */
+struct pmof_kv_found {
+	u32 nr;			/* entries */
+	bool end;		/* there are no more */
+	u64 next;		/* it was left: the hash to go on from, behind them; else 0 */
+};
+
+struct pmof_kv_found pmof_kv_index_scan(const struct pmof_kv_index *ix, u64 from, u32 skip,
+					struct pmof_kv_entry *out, u32 max, u64 empty);
 
 #endif /* PMOF_STORE_INDEX_H */

@@ -28,14 +28,20 @@ static void store_close(void *service)
 	pmof_store_free(st);
 }
 
+/* Each round looks at the list of bad sectors anew: the one that is under way has to end. */
+static void store_settle(void *service)
+{
+	pmof_store_tell(service, NULL, 0);
+}
+
 static void store_drained(void *service, u64 session)
 {
-	pmof_store_tell(service, session, false);
+	pmof_store_tell(service, pmof_store_session_drained, session);
 }
 
 static void store_gone(void *service, u64 session)
 {
-	pmof_store_tell(service, session, true);
+	pmof_store_tell(service, pmof_store_session_gone, session);
 }
 
 static const struct pmof_service_ops store_ops = {
@@ -44,6 +50,7 @@ static const struct pmof_service_ops store_ops = {
 	.open		= store_open,
 	.close		= store_close,
 	.call		= pmof_store_call,
+	.settle		= store_settle,
 	.drained	= store_drained,
 	.gone		= store_gone,
 };

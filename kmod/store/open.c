@@ -4,9 +4,9 @@
  * slots are read; index and allocator filled; then what is left over is cleared and a
  * checkpoint ends it.
  *
- * Objects whose VF is not set may have their PF in the caches only, if the server was
- * started again without a power cut: they are made durable before anything that they
- * supersede is cleared.
+ * All that is seen may be in the caches only, if the server was started again without a
+ * power cut: what recovery goes by is made durable before it stores anything, and objects
+ * whose VF is not set before anything that they supersede is cleared.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -95,26 +95,36 @@ static int open_super(struct store *st, unsigned int *good)
 	return -EIO;
 }
 
-/* [K5] Both copies are the same before one is written. */
-static int mend_super(struct store *st, unsigned int good)
+/* What stands there is gone by, and may not be durable: [K4]. */
+static void write_again(struct store *st, u64 offset, u64 length)
 {
-	unsigned int copy;
-	int rc;
+	pmof_persist_redirty(st->ns, offset, length);
+	pmof_store_write_back(st, offset, length);
+}
 
-	for (copy = 0; copy < 2; copy++) {
-		if (good & BIT(copy))
-			continue;
-		if (pmof_service_bad(st->ns, copy * PMOF_KV_SUPER_SIZE, PMOF_KV_SUPER_SIZE)) {
-			pmof_store_damaged(st, "a bad sector lies in a superblock");
-			return 0;
-		}
-		pmof_store_start_fenced(st);
-		pmof_kv_write_super(&st->m, copy);
-		rc = pmof_store_finish_fenced(st);
-		if (rc)
-			return rc;
+static int settle_super(struct store *st, unsigned int copy, bool good)
+{
+	if (pmof_service_bad(st->ns, copy * PMOF_KV_SUPER_SIZE, PMOF_KV_SUPER_SIZE)) {
+		pmof_store_damaged(st, "a bad sector lies in a superblock");
+		return 0;
 	}
-	return 0;
+	pmof_store_start_fenced(st);
+	if (good)
+		write_again(st, copy * PMOF_KV_SUPER_SIZE, PMOF_KV_SUPER_SIZE);
+	else
+		pmof_kv_write_super(&st->m, copy);
+	return pmof_store_finish_fenced(st);
+}
+
+/*
+ * [K5] Both copies are the same, durably, before one is written: the one that counts first,
+ * for the other may be torn by the next power cut.
+ */
+static int settle_supers(struct store *st, unsigned int good)
+{
+	unsigned int first = good & BIT(0) ? 0 : 1;
+
+	return settle_super(st, first, true) ?: settle_super(st, !first, good & BIT(!first));
 }
 
 /* --- what recovery finds ---------------------------------------------------------- */
@@ -153,6 +163,20 @@ static int leftover(void *context, u64 slot)
 	return pmof_store_slots_add(&rec->leftover, slot, 0);
 }
 
+/*
+ * [K4] Each with a fence of its own: a scan is too long to stay on one CPU.  What stands there
+ * is durable already, nearly always, and then nothing is written.
+ */
+static void believed(void *context, u64 offset, u64 length)
+{
+	struct recovery *rec = context;
+
+	migrate_disable();
+	write_again(rec->st, offset, length);
+	pmof_persist_fence();
+	migrate_enable();
+}
+
 /* A trailer, or a header with its key. */
 static bool readable(void *context, u64 offset, u64 length)
 {
@@ -184,6 +208,7 @@ static void record(void *context, const struct pmof_kv_record *r, bool counts)
 static const struct pmof_kv_recover_ops recover_ops = {
 	.live		= live,
 	.leftover	= leftover,
+	.believed	= believed,
 	.readable	= readable,
 	.lost		= lost,
 	.record		= record,
@@ -193,9 +218,8 @@ static const struct pmof_kv_recover_ops recover_ops = {
 
 static void write_object_back(struct store *st, u64 slot, const struct pmof_kv_object *o)
 {
-	st->m.write_back(&st->m, slot, pmof_kv_value_offset(o));
-	st->m.write_back(&st->m, pmof_object_trailer(slot, pmof_kv_object_length(o)),
-			 PMOF_TRAILER_SIZE);
+	write_again(st, slot, pmof_kv_value_offset(o));
+	write_again(st, pmof_object_trailer(slot, pmof_kv_object_length(o)), PMOF_TRAILER_SIZE);
 }
 
 /* [C9] PF is made durable, then VF set. */
@@ -244,8 +268,11 @@ static int settle(struct recovery *rec)
 		pmof_store_damaged(st, "some keys are there twice");
 	if (st->lost_slots)
 		pmof_store_damaged(st, "bad sectors lie in some objects");
+	/* [K4] Behind it what was believed is durable. */
+	rc = pmof_service_flush(st->ns, st->stat[PMOF_KV_STAT_LINES]);
 	/* Damaged or not: nobody reads what is not durable, and readers by address want VF. */
-	rc = finish_objects(st, &rec->unfinished, false);
+	if (!rc)
+		rc = finish_objects(st, &rec->unfinished, false);
 	if (!rc)
 		rc = finish_objects(st, &rec->unfinished, true);
 	if (rc)
@@ -361,7 +388,7 @@ static int recover(struct store *st)
 	rc = alloc_parts(st);
 	if (rc)
 		return rc;
-	rc = mend_super(st, good);
+	rc = settle_supers(st, good);
 	if (!rc)
 		rc = scan(st);
 	st->recovery_ns = ktime_get_ns() - start;

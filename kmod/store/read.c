@@ -6,6 +6,7 @@
 
 #define SCAN_BATCH	16	/* entries of the index that are taken at a time, */
 #define SCAN_BATCHES	64	/* and so often, though none of them can be read */
+#define SCAN_EMPTY	16384	/* places of the index that a SCAN may see for nothing */
 
 /* --- GET -------------------------------------------------------------------------- */
 
@@ -30,8 +31,6 @@ static u32 copy_value(struct store *st, const struct store_found *f, void *to)
 {
 	u64 at = f->slot + pmof_kv_value_offset(&f->o);
 
-	if (pmof_service_bad(st->ns, at, f->o.value_length))
-		return PMOF_KV_SC_MEDIUM;
 	if (copy_mc_to_kernel(to, st->m.base + at, f->o.value_length)) {
 		pmof_service_failed(st->ns);
 		return PMOF_KV_SC_MEDIUM;
@@ -39,6 +38,12 @@ static u32 copy_value(struct store *st, const struct store_found *f, void *to)
 	store_count(st, PMOF_KV_STAT_COPIED, f->o.value_length);
 	store_count(st, PMOF_KV_STAT_GETS_INLINE, 1);
 	return PMOF_KV_SC_OK;
+}
+
+/* Told here: to who READs it that is an EIO, as a lost connection is. */
+static bool value_is_bad(struct store *st, const struct store_found *f)
+{
+	return pmof_service_bad(st->ns, f->slot + pmof_kv_value_offset(&f->o), f->o.value_length);
 }
 
 static u32 found_status(int rc)
@@ -56,6 +61,8 @@ static u32 finish_get(struct store *st, struct store_req *r)
 		return pmof_store_reply_status(r);
 	store_count(st, PMOF_KV_STAT_GETS, 1);
 	r->status = found_status(pmof_store_find(st, r->hash, r->key, r->o.key_length, &f));
+	if (!r->status && value_is_bad(st, &f))
+		r->status = PMOF_KV_SC_MEDIUM;
 	if (r->status)
 		return pmof_store_reply_status(r);
 	memset(w, 0, sizeof(*w));
@@ -96,6 +103,7 @@ struct scan {
 	u32 count;
 	u64 hash;			/* cursor: where to go on */
 	u32 skip;
+	bool left;			/* there, since much of the index is empty */
 };
 
 /* False if it does not fit.  What cannot be read is passed over. */
@@ -128,12 +136,21 @@ static bool add_entry(struct store *st, struct scan *s, const struct pmof_kv_ent
 static bool scan_some(struct store *st, struct scan *s, u32 max)
 {
 	struct pmof_kv_entry e[SCAN_BATCH];
-	u32 i, n = pmof_kv_index_scan(&st->index, s->hash, s->skip, e, SCAN_BATCH);
+	struct pmof_kv_found found = pmof_kv_index_scan(&st->index, s->hash, s->skip, e,
+							SCAN_BATCH, SCAN_EMPTY);
+	u32 i;
 
-	for (i = 0; i < n && s->count < max; i++)
+	for (i = 0; i < found.nr && s->count < max; i++)
 		if (!add_entry(st, s, &e[i]))
 			break;
-	return i < n || n == SCAN_BATCH;
+	if (i < found.nr)
+		return true;
+	if (found.next) {
+		s->hash = found.next;
+		s->skip = 0;
+		s->left = true;
+	}
+	return !found.end;
 }
 
 static u32 finish_scan(struct store *st, struct store_req *r)
@@ -152,7 +169,7 @@ static u32 finish_scan(struct store *st, struct store_req *r)
 	store_count(st, PMOF_KV_STAT_SCANS, 1);
 	do {
 		more = scan_some(st, &s, r->max);
-	} while (more && s.count < r->max && ++batches < SCAN_BATCHES &&
+	} while (more && !s.left && s.count < r->max && ++batches < SCAN_BATCHES &&
 		 PMOF_MAX_CALL_REPLY - s.length >= sizeof(struct pmof_kv_scan_entry) +
 						   PMOF_KV_KEY_MAX);
 	pmof_store_reply_status(r);

@@ -3,6 +3,10 @@
  * Recovery: reads the log, then every slot, and tells which objects are live.
  * It changes nothing: the caller clears what is superseded and ends with a
  * checkpoint, so it may be cut short and begun again.
+ *
+ * What it reads may be in the caches only, if the machine was started again without
+ * a power cut.  Of a header that is valid the caller's stores take care; all else that
+ * it goes by it tells, so that the next power cut does not take it back.
  */
 #include "recover.h"
 
@@ -146,6 +150,12 @@ static int lose(struct scan *s, u64 slot)
 	return s->ops->lost(s->context, slot);
 }
 
+static void believe(const struct scan *s, u64 offset, u64 length)
+{
+	if (s->ops->believed)
+		s->ops->believed(s->context, offset, length);
+}
+
 /*
  * Any valid header's generation has been given away, committed or not.  [K5] A
  * header that is no live object's has to go, too: the slot's next user writes his
@@ -158,8 +168,10 @@ static int scan_slot(struct scan *s, u64 slot, u64 room)
 
 	if (!header_readable(s, slot, room))
 		return lose(s, slot);
-	if (!pmof_kv_get_header(s->base + slot, s->sb, room, &o))
+	if (!pmof_kv_get_header(s->base + slot, s->sb, room, &o)) {
+		believe(s, slot, pmof_kv_header_room(room));
 		return 0;
+	}
 	if (!trailer_readable(s, slot, &o))
 		return lose(s, slot);
 	see_generation(s, o.generation);
@@ -209,6 +221,8 @@ int pmof_kv_recover(const void *base, const struct pmof_kv_super *sb,
 	out->last_generation = sb->generation;
 	out->records = pmof_kv_count_records(base, sb);
 	name_olds(&s);
+	believe(&s, PMOF_KV_TABLE, sb->nr_chunks * sizeof(__le64));
+	believe(&s, sb->log, out->records * PMOF_KV_RECORD_SIZE);
 	judge_records(&s);
 	while (chunk < sb->nr_chunks) {
 		class = pmof_kv_chunk_class(base, sb, chunk);

@@ -10,6 +10,11 @@ struct pmof_kv_recover_ops {
 	int (*live)(void *context, u64 slot, const struct pmof_kv_object *o);
 	/* A header of none: it has to be cleared, durably, before the log goes. */
 	int (*leftover)(void *context, u64 slot);
+	/*
+	 * What stands there was believed, and nothing else makes it durable: that has to be
+	 * done before anything is stored.  NULL: the medium is only looked at.
+	 */
+	void (*believed)(void *context, u64 offset, u64 length);
 	/* May it be read: a trailer, or what of a slot header and key may take?  NULL: yes. */
 	bool (*readable)(void *context, u64 offset, u64 length);
 	/* A slot that cannot be, and so nobody knows what is in it. */

@@ -64,6 +64,7 @@ static void take(struct store *st, struct store_req *r, u8 opcode)
 {
 	r->op = find_op(opcode);
 	r->status = parse(st, r);
+	r->arrival = st->arrivals++;
 	list_add_tail(&r->entry, &st->pending);
 	pmof_store_charge(st, pmof_store_time_of(r));
 }
@@ -216,10 +217,14 @@ bool pmof_store_may_take_batch(const struct store *st)
 	return st->nr_parts - st->nr_parts_starved < STORE_ROUND && st->nr_parts < STORE_PARTS;
 }
 
+/* There may be thousands that wait: they are gone through now and then only. */
 void pmof_store_take_batches(struct store *st)
 {
+	bool sweep = !time_before(jiffies, st->next_sweep);
 	struct store_req *r, *next;
 
+	if (sweep)
+		st->next_sweep = jiffies + STORE_WAIT_STEP;
 	list_for_each_entry_safe(r, next, &st->batches, entry) {
 		if (pmof_call_ending(r->call)) {
 			list_del(&r->entry);
@@ -227,6 +232,8 @@ void pmof_store_take_batches(struct store *st)
 		} else if (pmof_store_may_take_batch(st)) {
 			list_del(&r->entry);
 			take_batch(st, r);
+		} else if (!sweep) {
+			break;
 		}
 	}
 }

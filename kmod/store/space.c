@@ -214,7 +214,7 @@ void pmof_store_end_session(struct store *st, struct store_session *s)
 	s->ending = true;
 	if (!pmof_service_end_session(s->id))
 		return;
-	pr_info_ratelimited("namespace %s: a session holds up space that is wanted, ended\n",
+	pr_info_ratelimited("namespace %s: ended a session that keeps what others want\n",
 			    st->name);
 	store_count(st, PMOF_KV_STAT_EVICTED, 1);
 }

@@ -29,6 +29,7 @@
 #define STORE_PARTS		1024	/* of batches, in hand, with those that wait for space */
 #define STORE_CHECK_STEPS	8192	/* of CHECK in one round: a slot, a line of it, a word */
 #define STORE_ROUND_BYTES	SZ_64K	/* of values written back, or copied, in one round */
+#define STORE_WAIT_STEP		(HZ / 20)	/* between two looks whether space has come */
 #define STORE_INDEX_BITS	10	/* at first: room for a round and more */
 #define STORE_CONTEXTS		4096U	/* open files of all clients together, */
 #define STORE_SESSION_CONTEXTS	256U	/* and of one session */
@@ -137,6 +138,7 @@ struct store_req {
 	bool begun;			/* phase 1 has seen it */
 	bool changed;			/* it has stored what it must see through */
 	unsigned long since;		/* jiffies; it waits for space; 0: it does not */
+	u64 arrival;			/* number */
 	const u8 *key;			/* the next two: in the call, or of the lease */
 	const u8 *value;
 	struct pmof_kv_object o;
@@ -154,11 +156,11 @@ struct store_req {
 
 static_assert(sizeof(struct store_req) <= PMOF_CALL_PRIVATE);
 
-/* Drained, or gone: told to the worker, who is waited for. */
+/* Told to the worker, who is waited for: a session is drained, or gone; or nothing, NULL. */
 struct store_event {
 	struct llist_node node;
+	void (*tell)(struct store *st, u64 session);
 	u64 session;
-	bool gone;
 	struct completion done;
 };
 
@@ -214,6 +216,8 @@ struct store {
 	u32 nr_parts_starved;		/* of these */
 	struct list_head starved;	/* requests that wait for space */
 	unsigned long next_try;		/* jiffies; of them */
+	unsigned long next_sweep;	/* jiffies; of the batches, for sessions that end */
+	u64 arrivals;			/* requests that came into hand */
 	bool freed;			/* space has come since their last try */
 	u64 taken[STORE_ROUND];		/* [K7] hashes of the keys that commit in this round */
 	u32 nr_taken;
@@ -244,7 +248,7 @@ void pmof_store_free(struct store *st);
 int pmof_store_start(struct store *st);
 void pmof_store_stop(struct store *st);
 void pmof_store_call(void *service, struct pmof_call *call);
-void pmof_store_tell(struct store *st, u64 session, bool gone);
+void pmof_store_tell(struct store *st, void (*tell)(struct store *st, u64 session), u64 session);
 void pmof_store_write_back(struct store *st, u64 offset, u64 length);
 void pmof_store_start_fenced(struct store *st);
 int pmof_store_finish_fenced(struct store *st);

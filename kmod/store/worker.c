@@ -10,6 +10,7 @@
 
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/list_sort.h>
 #include <linux/math64.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -18,7 +19,6 @@
 #include "store.h"
 
 #define MIN_SLICE	SZ_4K
-#define WAIT_STEP	(HZ / 20)	/* between two looks whether space has come */
 
 /* --- fences ----------------------------------------------------------------------- */
 
@@ -141,6 +141,16 @@ struct round {
 	int rc;				/* of a fence: then nothing is durable */
 };
 
+static int by_arrival(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	return list_entry(a, struct store_req, entry)->arrival >
+	       list_entry(b, struct store_req, entry)->arrival;
+}
+
+/*
+ * Everybody has a turn; within it the oldest comes first: to the key that many want, and to what
+ * may be copied in one round.  So whoever has waited longest is through with his next turn.
+ */
 static void take_turn(struct store *st, struct round *round)
 {
 	struct store_req *r, *next;
@@ -155,6 +165,7 @@ static void take_turn(struct store *st, struct round *round)
 		list_move_tail(&r->entry, &round->turn);
 		round->requests++;
 	}
+	list_sort(NULL, &round->turn, by_arrival);
 }
 
 static unsigned int count_stored(const struct list_head *list)
@@ -271,6 +282,8 @@ static void finish_all(struct store *st, struct round *round)
 		if (c)
 			pmof_store_put_context(st, c);
 		pmof_store_charge(st, time);
+		/* 64 SCANs may take long. */
+		cond_resched();
 	}
 }
 
@@ -304,7 +317,7 @@ static void retry_starved(struct store *st)
 	if (!st->freed && time_before(jiffies, st->next_try))
 		return;
 	st->freed = false;
-	st->next_try = jiffies + WAIT_STEP;
+	st->next_try = jiffies + STORE_WAIT_STEP;
 	list_splice_tail_init(&st->starved, &st->pending);
 	st->nr_parts_starved = 0;
 }
@@ -350,7 +363,7 @@ static void wait_for_work(struct store *st)
 		if (list_empty(&st->starved))
 			schedule();
 		else
-			schedule_timeout(WAIT_STEP);
+			schedule_timeout(STORE_WAIT_STEP);
 	}
 	__set_current_state(TASK_RUNNING);
 }
@@ -361,18 +374,16 @@ static void handle_events(struct store *st)
 	struct store_event *e, *next;
 
 	llist_for_each_entry_safe(e, next, first, node) {
-		if (e->gone)
-			pmof_store_session_gone(st, e->session);
-		else
-			pmof_store_session_drained(st, e->session);
+		if (e->tell)
+			e->tell(st, e->session);
 		complete(&e->done);
 	}
 }
 
 /* May sleep until the round that is under way is through. */
-void pmof_store_tell(struct store *st, u64 session, bool gone)
+void pmof_store_tell(struct store *st, void (*tell)(struct store *st, u64 session), u64 session)
 {
-	struct store_event e = { .session = session, .gone = gone };
+	struct store_event e = { .tell = tell, .session = session };
 
 	init_completion(&e.done);
 	if (llist_add(&e.node, &st->events))

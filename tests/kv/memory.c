@@ -373,14 +373,32 @@ int pmofkv_put_batch(struct pmofkv *kv, struct pmofkv_item *items, unsigned int 
 
 struct pmofkv_scan {
 	unsigned int bucket, nr;	/* the next one: the nr-th of that */
+	uint64_t limit;
 	char key[PMOF_KV_KEY_MAX];
 };
 
-int pmofkv_scan_open(struct pmofkv *kv, struct pmofkv_scan **scan)
+int pmofkv_scan_open_at(struct pmofkv *kv, const struct pmofkv_cursor *from, uint64_t limit,
+			struct pmofkv_scan **scan)
 {
 	(void)kv;
 	*scan = calloc(1, sizeof(**scan));
-	return *scan ? 0 : -ENOMEM;
+	if (!*scan)
+		return -ENOMEM;
+	(*scan)->bucket = (unsigned int)from->hash;
+	(*scan)->nr = from->skip;
+	(*scan)->limit = limit;
+	return 0;
+}
+
+int pmofkv_scan_open(struct pmofkv *kv, struct pmofkv_scan **scan)
+{
+	return pmofkv_scan_open_at(kv, &(struct pmofkv_cursor){ 0 }, UINT64_MAX, scan);
+}
+
+int pmofkv_scan_rest(const struct pmofkv_scan *scan, struct pmofkv_cursor *rest)
+{
+	*rest = (struct pmofkv_cursor){ scan->bucket, scan->nr };
+	return scan->bucket < BUCKETS;
 }
 
 int pmofkv_scan_next(struct pmofkv_scan *scan, struct pmofkv_entry *entry)
@@ -388,6 +406,9 @@ int pmofkv_scan_next(struct pmofkv_scan *scan, struct pmofkv_entry *entry)
 	struct item *item = NULL;
 	unsigned int i;
 
+	if (!scan->limit)
+		return 0;
+	scan->limit--;
 	pthread_mutex_lock(&store.lock);
 	for (; scan->bucket < BUCKETS && !item; scan->bucket += !item) {
 		item = store.bucket[scan->bucket];

@@ -6,8 +6,8 @@
 
 struct pmofkv_scan {
 	struct pmofkv *kv;
-	uint64_t hash;		/* where to go on asking */
-	uint32_t skip;
+	struct pmofkv_cursor at_server;	/* where to go on asking */
+	uint64_t limit;		/* keys to ask for yet */
 	bool end;		/* there is nothing more to ask for */
 	uint32_t left;		/* entries in @b.reply that were not told */
 	size_t at;		/* the next of them */
@@ -23,34 +23,43 @@ static int fill(struct kv_task *t, struct kv_buffers *b)
 
 	t->session = kv_session(t->kv);
 	m = kv_request(t, b, sizeof(*m));
-	m->hash = htole64(s->hash);
-	m->skip = htole32(s->skip);
+	m->hash = htole64(s->at_server.hash);
+	m->skip = htole32(s->at_server.skip);
+	/* 0: what an answer takes. */
+	m->max = htole32(s->limit < UINT32_MAX ? (uint32_t)s->limit : 0);
 	kv_call(t, b, PMOF_KV_SCAN, sizeof(*m));
 	return 0;
 }
 
+static int take_answer(struct pmofkv_scan *s, const struct pmof_kv_scan_reply *r, size_t length)
+{
+	bool stays = s->at_server.hash == le64toh(r->hash) &&
+		     s->at_server.skip == le32toh(r->skip);
+	uint32_t count = le32toh(r->count);
+
+	if (count > s->limit)
+		return -EPROTO;
+	s->at_server.hash = le64toh(r->hash);
+	s->at_server.skip = le32toh(r->skip);
+	s->end = le32toh(r->flags) & PMOF_KV_SCAN_F_END;
+	s->limit -= count;
+	s->left = count;
+	s->at = sizeof(*r);
+	s->length = length;
+	/* It would go on for ever.  A cursor that moves: keys that cannot be read. */
+	return !count && !s->end && stays ? -EPROTO : 0;
+}
+
 static void done(struct kv_task *t, struct kv_buffers *b)
 {
-	struct pmofkv_scan *s = t->buf;
 	const struct pmof_kv_scan_reply *r = (const void *)b->reply;
-	bool stays;
 	int ret;
 
 	if (kv_lost(t))
 		return;
 	ret = kv_answer(t, b, sizeof(*r));
-	if (!ret) {
-		stays = s->hash == le64toh(r->hash) && s->skip == le32toh(r->skip);
-		s->hash = le64toh(r->hash);
-		s->skip = le32toh(r->skip);
-		s->end = le32toh(r->flags) & PMOF_KV_SCAN_F_END;
-		s->left = le32toh(r->count);
-		s->at = sizeof(*r);
-		s->length = t->call.old;
-		/* It would go on for ever.  A cursor that moves: keys that cannot be read. */
-		if (!s->left && !s->end && stays)
-			ret = -EPROTO;
-	}
+	if (!ret)
+		ret = take_answer(t->buf, r, t->call.old);
 	kv_end(t, ret);
 }
 
@@ -67,15 +76,31 @@ static int ask(struct pmofkv_scan *s)
 	return t->result;
 }
 
-int pmofkv_scan_open(struct pmofkv *kv, struct pmofkv_scan **scan)
+int pmofkv_scan_open_at(struct pmofkv *kv, const struct pmofkv_cursor *from, uint64_t limit,
+			struct pmofkv_scan **scan)
 {
 	struct pmofkv_scan *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
 	s->kv = kv;
+	s->at_server = *from;
+	s->limit = limit;
 	*scan = s;
 	return 0;
+}
+
+int pmofkv_scan_open(struct pmofkv *kv, struct pmofkv_scan **scan)
+{
+	static const struct pmofkv_cursor first;
+
+	return pmofkv_scan_open_at(kv, &first, UINT64_MAX, scan);
+}
+
+int pmofkv_scan_rest(const struct pmofkv_scan *scan, struct pmofkv_cursor *rest)
+{
+	*rest = scan->at_server;
+	return !scan->end;
 }
 
 void pmofkv_scan_close(struct pmofkv_scan *scan)
@@ -108,7 +133,7 @@ int pmofkv_scan_next(struct pmofkv_scan *scan, struct pmofkv_entry *entry)
 {
 	int ret = 0;
 
-	while (!ret && !scan->left && !scan->end)
+	while (!ret && !scan->left && !scan->end && scan->limit)
 		ret = ask(scan);
 	if (ret || !scan->left)
 		return ret;
