@@ -14,7 +14,7 @@
 
 /* The option string that is written to the control device. */
 struct options {
-	char text[512];
+	char text[1024];	/* with its NUL: as much as the device takes */
 	size_t len;
 	int error;
 };

@@ -106,8 +106,8 @@ int pmof_get_info(struct pmof_dev *dev, struct pmof_info *info, size_t info_size
  * returns, and not durable until a pmof_persist() that covers it.
  *
  * Source: PMOF_IOC_PUT.  Return: 0, all was written; or -errno, and any part
- * of the range may have been written (after -ERANGE, -EBADF, -EROFS, -EINVAL
- * and -ENOMEM: none).  Thread safe; puts that overlap in space and time leave
+ * of the range may have been written (after -ERANGE, -EBADF, -EROFS and
+ * -EINVAL: none).  Thread safe; puts that overlap in space and time leave
  * any mix of the two.
  */
 int pmof_put(struct pmof_dev *dev, const void *buf, uint64_t length, uint64_t offset,
@@ -136,8 +136,8 @@ int pmof_get(struct pmof_dev *dev, void *buf, uint64_t length, uint64_t offset);
  * On return every put to the range that completed on this device before the
  * call, by whichever handle or process, is durable.
  *
- * Source: PMOF_IOC_PERSIST; architecture.md section 5, after the persist
- * methods RDMP-CC and RDMP-SA.  Return: 0 or -errno; after -EIO nothing
+ * Source: PMOF_IOC_PERSIST; docs/persistence.md, PERSIST of earlier
+ * puts.  Return: 0 or -errno; after -EIO nothing
  * is known of the durability of the range.  Thread safe.
  */
 int pmof_persist(struct pmof_dev *dev, uint64_t offset, uint64_t length);
@@ -445,7 +445,8 @@ struct pmof_connect_args {
  * first version's; -E2BIG @args has fields that are not zero and that this library does not know;
  * -EOPNOTSUPP the method is not offered, the kernel log says why; -ECONNREFUSED, -EHOSTUNREACH,
  * -ENETUNREACH, -EADDRNOTAVAIL, -ENODEV, -ETIMEDOUT, -EPROTO,
- * -EPROTONOSUPPORT, -EBUSY, -EACCES: docs/interfaces.md.  Thread safe.
+ * -EPROTONOSUPPORT, -EBUSY, -EACCES: docs/interfaces.md; -EINTR a signal came, or the process
+ * was stopped or frozen: nothing was made.  Thread safe.
  */
 int pmof_connect(const struct pmof_connect_args *args, int *instance);
 
@@ -499,7 +500,7 @@ int pmof_read_attr(int instance, const char *name, char *buf, size_t size);
 /**
  * pmof_write_attr - write an attribute of a device
  * @instance: N of pmofN
- * @name: an attribute of docs/interfaces.md that can be written: "auto"
+ * @name: an attribute of docs/interfaces.md that can be written: "auto", "poll_us", ...
  * @text: its new text, without a newline
  *
  * Source: sysfs.  Return: 0; -ENODEV no such device; -ENOENT no such attribute;
