@@ -20,6 +20,7 @@ else ifneq ($(KVER),)
 else ifneq ($(wildcard /lib/modules/$(shell uname -r)/build),)
   KDIR := /lib/modules/$(shell uname -r)/build
 else
+  NO_HEADERS := 1
   KDIR = $(shell scripts/kernel kdir $(LAB_DEFAULT))
 endif
 
@@ -63,7 +64,7 @@ install-modules: modules ## install the modules under updates/
 install-user: user install-lib install-tools ## install libraries, header, command, man pages, udev rules, systemd units
 
 uninstall: uninstall-user ## remove what install has installed, with the same variables; not /etc/pmof
-	$(Q)scripts/build-modules --uninstall "$(KDIR)" "$(abspath $(BUILD))" "$(DESTDIR)"
+	$(Q)scripts/build-modules --uninstall "$(if $(NO_HEADERS),,$(KDIR))" "$(abspath $(BUILD))" "$(DESTDIR)"
 
 uninstall-user: uninstall-lib uninstall-tools ## remove what install-user has installed
 

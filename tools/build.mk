@@ -57,7 +57,8 @@ install-tools: $(PMOF) $(TOOLS_MAN)
 uninstall-tools:
 	$(Q)rm -f $(addprefix "$(DESTDIR)$(PREFIX)"/bin/,pmof pmof-redis) \
 		$(addprefix "$(DESTDIR)$(PREFIX)"/share/man/,man1/pmof.1 man1/pmof-kv.1 \
-			man1/pmof-redis.1 man4/pmof.4) \
+			man1/pmof-redis.1 man1/fio-pmof.1 man4/pmof.4) \
+		"$(DESTDIR)$(LIBDIR)/pmof/fio-pmof.so" \
 		"$(DESTDIR)$(UDEV_DIR)/60-pmof.rules" "$(DESTDIR)$(COMPLETION_DIR)/pmof" \
 		$(addprefix "$(DESTDIR)$(UNITDIR)"/,pmof-server.service pmof-connect.service)
 

@@ -168,7 +168,7 @@ static int measure_size(struct calibration *c, const struct bench_op *op, int si
 	struct bench_case bc = {
 		.op = op, .dev = b->dev, .offset = b->offset, .span = b->span,
 		.size = b->size[size], .threads = b->threads[0], .depth = 1,
-		.time_ns = b->time_ns / ROUNDS, .count = (b->count + ROUNDS - 1) / ROUNDS,
+		.time_ns = (b->time_ns + ROUNDS - 1) / ROUNDS, .count = (b->count + ROUNDS - 1) / ROUNDS,
 		.uncounted = true,
 	};
 	unsigned int round, i, m;

@@ -52,13 +52,13 @@ static const char *check_addr(const char *text)
 	return NULL;
 }
 
-/* Is @text one of the space-separated @words? */
+/* Is @text one of the space-separated @words, and no two of them? */
 static bool is_word(const char *text, const char *words)
 {
 	const char *p = words;
 	size_t len = strlen(text);
 
-	while (len && (p = strstr(p, text))) {
+	while (len && !strchr(text, ' ') && (p = strstr(p, text))) {
 		if ((p == words || p[-1] == ' ') && (p[len] == ' ' || !p[len]))
 			return true;
 		p++;
@@ -441,8 +441,13 @@ static int write_text(int fd, struct json_object *o)
 	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							  JSON_C_TO_STRING_SPACED |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
-	int ret = text ? write_all(fd, text, strlen(text)) : -ENOMEM;
+	int ret = text ? 0 : -ENOMEM;
 
+	/* With its newline: what json_read() would not take is not written. */
+	if (!ret && strlen(text) >= JSON_FILE_MAX)
+		ret = -EFBIG;
+	if (!ret)
+		ret = write_all(fd, text, strlen(text));
 	return ret ? ret : write_all(fd, "\n", 1);
 }
 

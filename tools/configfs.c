@@ -46,6 +46,13 @@ bool cfg_present(void)
 	return !access(CFG_PMOF, F_OK);
 }
 
+int cfg_see(void)
+{
+	if (cfg_present() || access("/sys/module/pmof_server", F_OK) || configfs_mounted())
+		return 0;
+	return mount_configfs();
+}
+
 int cfg_prepare(void)
 {
 	int ret;
@@ -189,16 +196,6 @@ static int link_path(char *path, const char *name, unsigned int port)
 	return n < 0 || n >= CFG_PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-int cfg_link(const char *name, unsigned int port)
-{
-	char target[CFG_PATH_MAX], path[CFG_PATH_MAX];
-
-	if (link_path(path, name, port))
-		return -ENAMETOOLONG;
-	snprintf(target, sizeof(target), CFG_PMOF "/namespaces/%s", name);
-	return symlink(target, path) ? -errno : 0;
-}
-
 int cfg_unlink(const char *name, unsigned int port)
 {
 	char path[CFG_PATH_MAX];
@@ -206,11 +203,6 @@ int cfg_unlink(const char *name, unsigned int port)
 	if (link_path(path, name, port))
 		return -ENAMETOOLONG;
 	return unlink(path) ? -errno : 0;
-}
-
-bool cfg_linked(const char *name, unsigned int port)
-{
-	return cfg_has("ports/%u/namespaces/%s", port, name);
 }
 
 int cfg_symlink(const char *dir, const char *target, const char *name)
@@ -224,6 +216,14 @@ int cfg_symlink(const char *dir, const char *target, const char *name)
 	ret = symlink(to, from) ? -errno : 0;
 	/* The kernel says so also of a client that is in the namespace's other list. */
 	return ret == -EEXIST && cfg_has("%s/%s", dir, name) ? 0 : ret;
+}
+
+int cfg_link(const char *name, unsigned int port)
+{
+	char dir[CFG_PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "ports/%u/namespaces", port);
+	return cfg_symlink(dir, "namespaces", name);
 }
 
 static int allow_path(char *path, const char *name, const char *id, bool read_only)

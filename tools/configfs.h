@@ -17,6 +17,12 @@
 /* Mounts configfs and loads pmof-server where that is needed; complains. */
 int cfg_prepare(void);
 
+/*
+ * Mounts configfs where pmof-server is loaded and it is not mounted: what is not seen is
+ * exported all the same.  Complains.
+ */
+int cfg_see(void);
+
 /* True if pmof-server is there. */
 bool cfg_present(void);
 
@@ -33,12 +39,11 @@ PRINTF(2, 3) int cfg_read(char *buf, const char *fmt, ...);
 /* The first line of any file, without its newline; false: there is none. */
 PRINTF(3, 4) bool read_line(char *buf, size_t size, const char *fmt, ...);
 
-int cfg_link(const char *name, unsigned int port);
-int cfg_unlink(const char *name, unsigned int port);
-bool cfg_linked(const char *name, unsigned int port);
-
 /* In directory @dir a link to @target/@name; it may be there already. */
 int cfg_symlink(const char *dir, const char *target, const char *name);
+/* Of a namespace to a port. */
+int cfg_link(const char *name, unsigned int port);
+int cfg_unlink(const char *name, unsigned int port);
 
 /* Whether a client may use a namespace; @read_only says in which of its two lists. */
 int cfg_allow(const char *name, const char *id, bool read_only);

@@ -219,6 +219,7 @@ bool connect_may_come(int error)
 	case -ECONNREFUSED:
 	case -ECONNRESET:
 	case -EHOSTUNREACH:
+	case -EINTR:	/* stopped, frozen, or traced meanwhile */
 	case -ENETUNREACH:
 	case -EADDRNOTAVAIL:
 	case -ETIMEDOUT:

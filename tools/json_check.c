@@ -9,15 +9,13 @@
 
 #include "json_check.h"
 
-#define FILE_MAX	(1 << 20)	/* bytes of a configuration file */
-
-/* Up to FILE_MAX bytes of it; 0 or an errno. */
+/* Up to JSON_FILE_MAX bytes of it; 0 or an errno. */
 static int read_fd(int fd, char *text, size_t *len)
 {
 	ssize_t n;
 
-	for (*len = 0; *len <= FILE_MAX; *len += (size_t)n) {
-		n = read(fd, text + *len, FILE_MAX + 1 - *len);
+	for (*len = 0; *len <= JSON_FILE_MAX; *len += (size_t)n) {
+		n = read(fd, text + *len, JSON_FILE_MAX + 1 - *len);
 		if (n < 0)
 			return errno;
 		if (!n)
@@ -35,7 +33,7 @@ static char *read_file(const char *path, size_t *len)
 	*len = 0;
 	if (fd < 0)
 		return NULL;
-	text = malloc(FILE_MAX + 2);
+	text = malloc(JSON_FILE_MAX + 2);
 	error = text ? read_fd(fd, text, len) : ENOMEM;
 	close(fd);
 	if (!text || error) {

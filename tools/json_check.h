@@ -12,7 +12,8 @@
 
 #include <json-c/json.h>
 
-#define WHY_MAX	256	/* bytes of a text that says what is wrong */
+#define WHY_MAX		256		/* bytes of a text that says what is wrong */
+#define JSON_FILE_MAX	(1 << 20)	/* bytes of a configuration file */
 
 enum json_kind {
 	JSON_BOOL,

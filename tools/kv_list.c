@@ -15,8 +15,7 @@
 struct kv_list {
 	const char *device;
 	uint64_t limit;
-	uint64_t hash;		/* of a cursor */
-	uint32_t skip;
+	struct pmofkv_cursor from;
 	bool is_long;
 	bool json;
 	struct json_object *keys;
@@ -121,9 +120,9 @@ static void take_cursor(struct kv_list *l, const char *arg, struct argp_state *s
 	unsigned long long hash;
 	int end = 0;
 
-	if (sscanf(arg, "%16llx:%u%n", &hash, &l->skip, &end) != 2 || arg[end])
+	if (sscanf(arg, "%16llx:%u%n", &hash, &l->from.skip, &end) != 2 || arg[end])
 		argp_error(state, "--cursor '%s' is malformed: give what a scan has printed", arg);
-	l->hash = hash;
+	l->from.hash = hash;
 }
 
 static error_t parse_list(int key, char *arg, struct argp_state *state)
@@ -153,17 +152,34 @@ static error_t parse_list(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int list_keys(const struct kv_list *l, struct pmofkv *kv)
+/* Up to the limit; l->from is where the rest begins, if there is *more. */
+static int list_keys(struct kv_list *l, struct pmofkv *kv, bool *more)
 {
 	struct pmofkv_entry e;
 	struct pmofkv_scan *scan;
-	int ret = pmofkv_scan_open(kv, &scan);
+	int ret = pmofkv_scan_open_at(kv, &l->from, l->limit, &scan);
 
 	if (ret)
 		return ret;
 	while ((ret = pmofkv_scan_next(scan, &e)) > 0)
 		show_entry(l, &e);
+	*more = pmofkv_scan_rest(scan, &l->from);
 	pmofkv_scan_close(scan);
+	return ret;
+}
+
+/* As list_keys(), of the device that was named; explained. */
+static int list_device(struct kv_list *l, bool *more)
+{
+	struct pmofkv *kv;
+	int ret = kv_open(l->device, O_RDONLY, PMOFKV_AUTO, &kv);
+
+	if (ret)
+		return ret;
+	ret = list_keys(l, kv, more);
+	pmofkv_close(kv);
+	if (ret)
+		kv_explain(ret, l->device);
 	return ret;
 }
 
@@ -182,19 +198,13 @@ int cmd_kv_list(int argc, char **argv)
 		.options = list_options, .parser = parse_list, .args_doc = "DEV",
 		.doc = "Prints all keys, in no order that means anything.",
 	};
-	struct kv_list l = { .keys = new_array() };
+	struct kv_list l = { .keys = new_array(), .limit = UINT64_MAX };
 	struct json_object *o;
-	struct pmofkv *kv;
+	bool more;
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &l);
-	ret = kv_open(l.device, O_RDONLY, PMOFKV_AUTO, &kv);
-	if (ret)
-		return EXIT_FAILED;
-	ret = list_keys(&l, kv);
-	pmofkv_close(kv);
-	if (ret)
-		kv_explain(ret, l.device);
+	ret = list_device(&l, &more);
 	o = new_object();
 	if (!ret)
 		finish_list(&l, o);
@@ -203,98 +213,18 @@ int cmd_kv_list(int argc, char **argv)
 	return ret ? EXIT_FAILED : EXIT_OK;
 }
 
-/* --- scan: the message itself, for its cursor ------------------------------------------ */
+/* --- scan -------------------------------------------------------------------------- */
 
-/* One entry of an answer at @at: its bytes, or 0 if that is none. */
-static size_t take_entry(const struct kv_list *l, const char *at, size_t left)
-{
-	struct pmof_kv_scan_entry raw;
-	struct pmofkv_entry e;
-	size_t size;
-
-	if (left < sizeof(raw))
-		return 0;
-	memcpy(&raw, at, sizeof(raw));
-	e.key = at + sizeof(raw);
-	e.key_length = le16toh(raw.key_length);
-	e.value_length = le32toh(raw.value_length);
-	e.version = le64toh(raw.version);
-	size = sizeof(raw) + (e.key_length + 7) / 8 * 8;
-	if (size > left)
-		return 0;
-	show_entry(l, &e);
-	return size;
-}
-
-/* Takes what one answer holds: how many, or -errno; *end: there are no more. */
-static int take_answer(struct kv_list *l, const char *reply, int length, bool *end)
-{
-	struct pmof_kv_scan_reply r;
-	size_t at = sizeof(r), size;
-	uint32_t i;
-
-	if (length < (int)sizeof(r))
-		return -EPROTO;
-	memcpy(&r, reply, sizeof(r));
-	if (le32toh(r.reply.status) != PMOF_KV_SC_OK)
-		return le32toh(r.reply.status) == PMOF_KV_SC_INVALID ? -EINVAL : -EPROTO;
-	for (i = 0; i < le32toh(r.count); i++, at += size) {
-		size = take_entry(l, reply + at, (size_t)length - at);
-		if (!size)
-			return -EPROTO;
-	}
-	l->hash = le64toh(r.hash);
-	l->skip = le32toh(r.skip);
-	*end = le32toh(r.flags) & PMOF_KV_SCAN_F_END;
-	return (int)i;
-}
-
-static int scan_keys(struct kv_list *l, struct pmof_dev *dev, bool *end)
-{
-	struct pmof_kv_scan request = { 0 };
-	char reply[4096];
-	uint64_t left;
-	int ret;
-
-	for (left = l->limit; left && !*end; left -= (uint64_t)ret) {
-		request.hash = htole64(l->hash);
-		request.skip = htole32(l->skip);
-		request.max = htole32(left > UINT32_MAX ? UINT32_MAX : (uint32_t)left);
-		ret = pmof_call(dev, PMOF_KV_SCAN, &request, sizeof(request), reply, sizeof(reply));
-		if (ret >= 0)
-			ret = take_answer(l, reply, ret, end);
-		if (ret < 0)
-			return ret;
-		if (!ret && !*end)
-			return -EPROTO;
-	}
-	return 0;
-}
-
-static int open_scan(const char *device, struct pmof_dev **dev)
-{
-	struct pmofkv *kv;
-	int ret = kv_open(device, O_RDONLY, PMOFKV_AUTO, &kv);
-
-	if (ret)
-		return ret;
-	pmofkv_close(kv);
-	ret = pmof_open(device, O_RDONLY, dev);
-	if (ret)
-		explain_device(ret, device);
-	return ret;
-}
-
-static void print_cursor(const struct kv_list *l, bool end)
+static void print_cursor(const struct kv_list *l, bool more)
 {
 	struct json_object *o = new_object();
 	char cursor[32];
 
-	snprintf(cursor, sizeof(cursor), "%llx:%u", (unsigned long long)l->hash, l->skip);
-	if (!end)
+	snprintf(cursor, sizeof(cursor), "%llx:%u", (unsigned long long)l->from.hash, l->from.skip);
+	if (more)
 		put_text(o, "cursor", cursor);
 	finish_list(l, o);
-	if (!l->json && !end)
+	if (!l->json && more)
 		fprintf(stderr, "cursor %s\n", cursor);
 	json_object_put(o);
 }
@@ -307,19 +237,13 @@ int cmd_kv_scan(int argc, char **argv)
 		       "follow; no cursor: there are no more.",
 	};
 	struct kv_list l = { .keys = new_array(), .limit = 100 };
-	struct pmof_dev *dev;
-	bool end = false;
+	bool more;
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &l);
-	if (open_scan(l.device, &dev))
-		return EXIT_FAILED;
-	ret = scan_keys(&l, dev, &end);
-	pmof_close(dev);
-	if (ret)
-		kv_explain(ret, l.device);
-	else
-		print_cursor(&l, end);
+	ret = list_device(&l, &more);
+	if (!ret)
+		print_cursor(&l, more);
 	json_object_put(l.keys);
 	return ret ? EXIT_FAILED : EXIT_OK;
 }

@@ -226,13 +226,24 @@ static struct json_object *find(struct json_object *o, const char *path)
 	return *dot ? find(value, dot + 1) : value;
 }
 
+/* What does not fit is said to be there: "a b ... (30 in all)". */
 static void format_list(struct json_object *list, char *buf, size_t size)
 {
-	size_t i, len = 0;
+	size_t i, nr = json_object_array_length(list), len = 0;
+	char more[32];
+	int n;
 
-	for (i = 0; i < json_object_array_length(list) && len < size; i++)
-		len += (size_t)snprintf(buf + len, size - len, "%s%s", i ? " " : "",
-			json_object_get_string(json_object_array_get_idx(list, i)));
+	n = snprintf(more, sizeof(more), " ... (%zu in all)", nr);
+	for (i = 0; i < nr; i++) {
+		const char *text = json_object_get_string(json_object_array_get_idx(list, i));
+		size_t rest = i + 1 < nr ? (size_t)n : 0;
+
+		if (len + !!i + strlen(text) + rest >= size) {
+			snprintf(buf + len, size - len, "%s", more);
+			return;
+		}
+		len += (size_t)snprintf(buf + len, size - len, "%s%s", i ? " " : "", text);
+	}
 }
 
 static void format_cell(struct json_object *row, const struct column *c, char *buf, size_t size)

@@ -117,7 +117,7 @@ int cmd_server_unexport(int argc, char **argv)
 	static const struct argp argp = {
 		.parser = parse_unexport,
 		.args_doc = "NAME",
-		.doc = "Ends an export, its sessions first: their devices are then dead.",
+		.doc = "Ends an export, its sessions first: their requests then fail.",
 	};
 	const char *name = NULL;
 	int ret;
@@ -285,7 +285,9 @@ static const struct reason enable_reasons[] = {
 	{ EOPNOTSUPP, "it cannot promise what was asked for", NULL },
 	{ EPERM, "placement=memory changes registers of the PCIe root port, which nobody has "
 	  "allowed",
-	  "`echo 1 > /sys/module/pmof_server/parameters/allow_chipset_writes` allows it" },
+	  "`echo 1 > /sys/module/pmof_server/parameters/allow_chipset_writes` allows it until "
+	  "the module is loaded anew; so does `options pmof_server allow_chipset_writes=1` in "
+	  "/etc/modprobe.d each time" },
 	{ EROFS, "the device is read-only, or a store shall be", "only raw namespaces can be "
 	  "exported with --read-only" },
 	{ EUCLEAN, "it holds no store", "`pmof kv format DEVICE` makes one: what it holds is lost" },

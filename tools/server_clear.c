@@ -70,7 +70,9 @@ int cmd_server_clear(int argc, char **argv)
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	ret = clear_ports();
+	ret = cfg_see();
+	if (!ret)
+		ret = clear_ports();
 	if (!ret)
 		ret = clear_list("namespaces", "namespace", server_remove_namespace);
 	/* Nothing links to them any more. */

@@ -60,7 +60,7 @@ static bool is_read_only(const char *arg)
 {
 	size_t len = strlen(arg);
 
-	return len > 3 && !strcmp(arg + len - 3, ":ro");
+	return len >= 3 && !strcmp(arg + len - 3, ":ro");
 }
 
 /* To `server allow` and --allow such an ID would be another one, with the right to read. */

@@ -347,6 +347,8 @@ int cmd_server_list(int argc, char **argv)
 	bool json = false;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &json);
+	if (cfg_see())
+		return EXIT_FAILED;
 	all = new_object();
 	put_object(all, "namespaces", list_namespaces());
 	put_object(all, "ports", list_ports());

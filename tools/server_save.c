@@ -98,6 +98,16 @@ static int check_disabled(struct json_object *o, const struct config_kind *kind,
 	return 0;
 }
 
+/* A namespace's. It needs more than its own attribute, which a reboot takes back. */
+static void check_placement(struct json_object *o, const char *name)
+{
+	if (strcmp(json_text(o, "placement", ""), "memory") != 0)
+		return;
+	complain("namespace '%s' changes registers of the chipset, which the module has to be "
+		 "allowed at each load", name);
+	hint("have a file in /etc/modprobe.d say `options pmof_server allow_chipset_writes=1`");
+}
+
 static int save_one(struct json_object *o, const struct config_kind *kind, const char *name)
 {
 	static const struct json_key enable = { .name = "enable", .kind = JSON_BOOL };
@@ -119,6 +129,8 @@ static int save_one(struct json_object *o, const struct config_kind *kind, const
 		ret = put_cfg_value(o, &enable, dir);
 	if (!ret)
 		ret = check_disabled(o, kind, name);
+	if (!ret)
+		check_placement(o, name);
 	return ret || kind != &config_kinds[CONFIG_CLIENTS] ? ret : put_key_file(o, name);
 }
 
@@ -213,6 +225,8 @@ int cmd_server_save(int argc, char **argv)
 	const char *path = CONFIG_DIR "/" CONFIG_SERVER;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &path);
+	if (cfg_see())
+		return EXIT_FAILED;
 	if (!cfg_present()) {
 		complain("the module pmof-server is not loaded: there is nothing to save");
 		return EXIT_FAILED;
