@@ -2,7 +2,8 @@
 /*
  * batch_log DEV NAME: appends the lines of standard input to a log, many in one batch; with no input
  * it prints the log.  A batch shares messages and persists, so that a line costs a part of a
- * round trip.  Line N of the log has the key NAME/N, and NAME has the number of lines.
+ * round trip.  Line N of the log has the key NAME/N, and NAME has the number of lines.  Many may
+ * append at the same time.
  *
  *	cc -o batch_log batch_log.c -lpmofkv
  */
@@ -20,7 +21,7 @@ struct log {
 	struct pmofkv *kv;
 	const char *name;
 	unsigned long long lines;
-	uint64_t version;		/* of @name: that nobody else appends is seen there */
+	uint64_t version;		/* of @name */
 };
 
 static int read_length(struct log *log)
@@ -38,28 +39,51 @@ static int read_length(struct log *log)
 	return ret;
 }
 
+/* Makes the log longer: its last @nr numbers are ours alone. */
+static int claim(struct log *log, unsigned int nr)
+{
+	char text[32];
+	int ret;
+
+	for (;;) {
+		snprintf(text, sizeof(text), "%llu", log->lines + nr);
+		ret = pmofkv_put_if(log->kv, log->name, strlen(log->name), text, strlen(text),
+				    log->version, &log->version);
+		if (!ret)
+			log->lines += nr;
+		if (ret != -ESTALE && ret != -EEXIST)
+			return ret;
+		/* Somebody else appends, too. */
+		ret = read_length(log);
+		if (ret)
+			return ret;
+	}
+}
+
 /*
- * First the lines, then how many there are: so the log never says that it has a line that it
- * has not.  What a crash leaves behind its end is overwritten by the next who appends.
+ * First the numbers, then the lines: whoever else appends gets others, so that no line that has
+ * been acknowledged is ever overwritten.  What a crash leaves between the two are numbers
+ * without a line.
  */
 static int append(struct log *log, struct pmofkv_item *item, unsigned int nr)
 {
-	char text[32];
-	int ret = pmofkv_put_batch(log->kv, item, nr);
+	char key[BATCH][KEY_MAX];
+	unsigned int i;
+	int ret = claim(log, nr);
 
 	if (ret)
 		return ret;
-	snprintf(text, sizeof(text), "%llu", log->lines + nr);
-	ret = pmofkv_put_if(log->kv, log->name, strlen(log->name), text, strlen(text),
-			    log->version, &log->version);
-	if (!ret)
-		log->lines += nr;
-	return ret;
+	for (i = 0; i < nr; i++) {
+		snprintf(key[i], KEY_MAX, "%s/%llu", log->name,
+			 log->lines - nr + i);
+		item[i].key = key[i];
+		item[i].key_length = strlen(key[i]);
+	}
+	return pmofkv_put_batch(log->kv, item, nr);
 }
 
 /* Reads up to a batch of lines: how many. */
-static unsigned int read_lines(const struct log *log, struct pmofkv_item *item,
-			       char key[BATCH][KEY_MAX])
+static unsigned int read_lines(struct pmofkv_item *item)
 {
 	unsigned int n;
 
@@ -72,10 +96,9 @@ static unsigned int read_lines(const struct log *log, struct pmofkv_item *item,
 			free(line);
 			break;
 		}
-		snprintf(key[n], KEY_MAX, "%s/%llu", log->name, log->lines + n);
 		item[n] = (struct pmofkv_item){
-			.key = key[n], .key_length = strlen(key[n]), .value = line,
-			.value_length = (size_t)length, .expected = PMOF_KV_EXPECT_ANY,
+			.value = line, .value_length = (size_t)length,
+			.expected = PMOF_KV_EXPECT_NONE,
 		};
 	}
 	return n;
@@ -84,11 +107,10 @@ static unsigned int read_lines(const struct log *log, struct pmofkv_item *item,
 static int append_all(struct log *log, unsigned long *appended)
 {
 	struct pmofkv_item item[BATCH];
-	char key[BATCH][KEY_MAX];
 	unsigned int nr, i;
 	int ret = 0;
 
-	while (!ret && (nr = read_lines(log, item, key)) > 0) {
+	while (!ret && (nr = read_lines(item)) > 0) {
 		ret = append(log, item, nr);
 		*appended += ret ? 0 : nr;
 		for (i = 0; i < nr; i++)
@@ -108,6 +130,9 @@ static int print_log(const struct log *log)
 	for (n = 0; n < log->lines; n++) {
 		snprintf(key, sizeof(key), "%s/%llu", log->name, n);
 		ret = pmofkv_get_alloc(log->kv, key, strlen(key), &line, &length, NULL);
+		/* Somebody is about to write it, or has crashed before he could. */
+		if (ret == -ENOENT)
+			continue;
 		if (ret)
 			return ret;
 		fwrite(line, 1, length, stdout);
@@ -123,9 +148,7 @@ static int run(struct log *log)
 
 	if (!ret)
 		ret = append_all(log, &appended);
-	if (ret == -ESTALE || ret == -EEXIST)
-		fputs("somebody else appends to this log\n", stderr);
-	else if (!ret && appended)
+	if (!ret && appended)
 		fprintf(stderr, "%lu lines appended, %llu in all\n", appended, log->lines);
 	else if (!ret)
 		ret = print_log(log);

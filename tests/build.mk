@@ -79,10 +79,11 @@ $(RIGHTS_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(RIGHTS_PROGRAMS): tests/vm/rights.h tests/vm/wireclient.h tests/vm/keyed.h tests/vm/order.h \
 	kmod/common/wire.c kmod/common/wire.h kmod/common/auth.c kmod/common/auth.h tests/hmac.c
 
-$(addprefix $(TEST_BUILD)/vm/,bad bad_late mmap mmap_life): tests/vm/mapping.h
+$(addprefix $(TEST_BUILD)/vm/,bad bad_late mmap mmap_life): tests/vm/mapping.h tests/vm/bus.h
+$(TEST_BUILD)/vm/rights_end: tests/vm/bus.h
 
 # io_uring's: with the library inside, the VMs need not have it.
-RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls recover kv_call)
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls orphan recover kv_call)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
 

@@ -117,24 +117,32 @@ static void look_up(struct both *b)
 	b->faults += n != m;
 }
 
-/* All that is there, in order, a few at a time, each once. */
+/* All that is there, in order, a few at a time, each once, however soon it is left. */
 static void scan(struct both *b)
 {
 	struct pmof_kv_entry out[7], last = { 0, 0 };
-	u32 n, i, skip = 0, max = 1 + rnd(&b->rng) % 7;
+	u32 i, skip = 0, max = 1 + rnd(&b->rng) % 7;
+	struct pmof_kv_found found;
 	unsigned int total = 0;
 
 	for (;;) {
-		n = pmof_kv_index_scan(&b->ix, last.hash, skip, out, max);
-		for (i = 0; i < n; i++) {
+		found = pmof_kv_index_scan(&b->ix, last.hash, skip, out, max,
+					   1 + rnd(&b->rng) % 9);
+		for (i = 0; i < found.nr; i++) {
 			b->faults += out[i].hash < last.hash;
 			b->faults += !find(b, out[i].hash, out[i].slot);
 			skip = out[i].hash == last.hash ? skip + 1 : 1;
 			last = out[i];
 		}
-		total += n;
-		if (n < max || total > MAX)
+		total += found.nr;
+		if (found.end || total > MAX)
 			break;
+		b->faults += !found.next != (found.nr == max);
+		if (!found.next)
+			continue;
+		b->faults += found.next <= last.hash;
+		last.hash = found.next;
+		skip = 0;
 	}
 	b->faults += total != b->nr;
 }

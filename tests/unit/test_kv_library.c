@@ -23,6 +23,7 @@ struct pmof_dev {
 	uint32_t first_flags;		/* of a COMMIT of the SUBMIT that failed */
 	unsigned int empty;		/* answers to SCAN without a key */
 	bool stays;			/* their cursor does not move */
+	bool more_than_asked;		/* an answer claims to have so many keys */
 };
 
 static struct pmof_dev dev;
@@ -89,6 +90,7 @@ static void scan(struct pmof_dev *d, struct pmof_op *op)
 	struct pmof_kv_scan_reply *r = reply_of(op, sizeof(*r));
 
 	r->hash = htole64(le64toh(m->hash) + !d->stays);
+	r->count = htole32(d->more_than_asked ? le32toh(m->max) + 1 : 0);
 	if (!d->empty--)
 		r->flags = htole32(PMOF_KV_SCAN_F_END);
 }
@@ -221,6 +223,33 @@ TEST(scan_without_keys)
 	EXPECT_EQ(0, scan_all(5, false));
 	EXPECT_EQ(6, dev.submits);
 	EXPECT_EQ(-EPROTO, scan_all(5, true));
+}
+
+/* Part by part: each goes on where the last one has ended. */
+TEST(scan_in_parts)
+{
+	struct pmofkv_cursor at = { .hash = 1000, .skip = 3 };
+	struct pmofkv *kv = open_sa();
+	struct pmofkv_entry e;
+	struct pmofkv_scan *s;
+
+	dev.empty = 5;
+	ASSERT_EQ(0, pmofkv_scan_open_at(kv, &at, 2, &s));
+	EXPECT_EQ(0, pmofkv_scan_next(s, &e));
+	EXPECT_EQ(0, pmofkv_scan_rest(s, &at));
+	EXPECT_EQ(1006, at.hash);
+	pmofkv_scan_close(s);
+	dev.more_than_asked = true;
+	ASSERT_EQ(0, pmofkv_scan_open_at(kv, &at, 2, &s));
+	EXPECT_EQ(-EPROTO, pmofkv_scan_next(s, &e));
+	EXPECT_EQ(1, pmofkv_scan_rest(s, &at));
+	pmofkv_scan_close(s);
+	ASSERT_EQ(0, pmofkv_scan_open_at(kv, &at, 0, &s));
+	EXPECT_EQ(0, pmofkv_scan_next(s, &e));
+	EXPECT_EQ(1, pmofkv_scan_rest(s, &at));
+	EXPECT_EQ(1006, at.hash);
+	pmofkv_scan_close(s);
+	pmofkv_close(kv);
 }
 
 TEST_HARNESS_MAIN

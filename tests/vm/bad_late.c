@@ -12,6 +12,7 @@
 #define AREA		(1 * MiB)
 #define PATIENCE	60	/* seconds */
 #define THREADS		16
+#define PAGES		16
 #define PAGE_AT(n)	(32 * MiB + (n) * AREA)
 
 FIXTURE(late) {
@@ -244,6 +245,41 @@ static void waits_for_connection(struct __test_metadata *_metadata, FIXTURE_DATA
 }
 
 /* The connection is lost when the page is to be read: it is read on the next. */
+/*
+ * Of what is written back together, only the page fails that cannot be written; nor does that,
+ * where the server has found it meanwhile and the client is back: it overwrites it then.
+ */
+TEST_F_TIMEOUT(late, mapped_stores_together, 120)
+{
+	uint64_t at = PAGE_AT(6), put, seen;
+	unsigned int i;
+	int failed, rc;
+	char *map;
+
+	ASSERT_EQ(0, late_connect(self, "persist=assist"));
+	map = map_shared(self->fd, at, PAGES * PAGE);
+	ASSERT_NE(MAP_FAILED, map);
+	for (i = 0; i < PAGES; i++)
+		memset(map + i * PAGE, 'a' + i, PAGE);
+	put = vm_attr_number(self->instance, "stats/bytes_put");
+	ASSERT_EQ(0, turn_bad(at + 5 * PAGE));
+	failed = msync(map, PAGES * PAGE, MS_SYNC);
+	if (failed)
+		EXPECT_EQ(EIO, errno);
+	EXPECT_EQ(put + (PAGES - !!failed) * PAGE,
+		  vm_attr_number(self->instance, "stats/bytes_put"));
+	EXPECT_EQ(0, msync(map, PAGES * PAGE, MS_SYNC));
+	munmap(map, PAGES * PAGE);
+	ASSERT_TRUE(state_is(self, "live"));
+	EXPECT_EQ(0, posix_fadvise(self->fd, at, PAGES * PAGE, POSIX_FADV_DONTNEED));
+	for (i = 0; i < PAGES; i++) {
+		rc = vm_get(self->fd, at + i * PAGE, &seen, sizeof(seen));
+		EXPECT_EQ(failed && i == 5 ? -EIO : 0, rc) TH_LOG("%u", i);
+		if (!rc)
+			EXPECT_EQ('a' + i, seen & 0xff);
+	}
+}
+
 TEST_F_TIMEOUT(late, mapped_load, 180)
 {
 	uint64_t at = PAGE_AT(4);

@@ -11,6 +11,7 @@
 
 #include "kselftest_harness.h"
 #include "counts.h"
+#include "patience.h"
 
 #define AT	(64 * MiB)
 #define THREADS	32
@@ -108,7 +109,8 @@ TEST_F_TIMEOUT(group, thirty_two_threads, 60)
 	       variant->options, (unsigned long long)puts, start, (unsigned long long)fences,
 	       (double)fences / puts, (unsigned long long)n[0], (unsigned long long)n[1],
 	       (unsigned long long)n[2], (unsigned long long)n[3], (unsigned long long)n[4]);
-	EXPECT_LT(fences, puts / 2);
+	/* Where each put is slow for itself, few of them wait for a fence together. */
+	EXPECT_LT(fences, slow_kernel() ? puts : puts / 2);
 	EXPECT_LE(batches, fences);
 	/* Each run is in one place of the histogram, and each put in one run. */
 	EXPECT_EQ(batches, runs);

@@ -123,13 +123,13 @@ TEST_F(window, messages_of_another_kind)
 	ASSERT_EQ(0, wc_open(&s, 0));
 	len = pmof_put_persist((void *)wc_out(&s.io), 1, &range, 1);
 	ASSERT_EQ(0, wc_post(&s.io, IBV_WR_SEND_WITH_IMM, len, 0, 0));
-	EXPECT_TRUE(wc_ends(&s.io, 5000));
+	EXPECT_TRUE(wc_ends(&s.io, 20000));
 	wc_close_session(&s);
 	ASSERT_EQ(0, wc_open(&s, 0));
 	rkey = wc_at(&s, WINDOW_OFF, &addr)->rkey;
 	memcpy(wc_out(&s.io), self->before, 64);
 	ASSERT_EQ(0, wc_post(&s.io, IBV_WR_RDMA_WRITE_WITH_IMM, 64, addr, rkey));
-	EXPECT_TRUE(wc_ends(&s.io, 5000));
+	EXPECT_TRUE(wc_ends(&s.io, 20000));
 	wc_close_session(&s);
 }
 
@@ -212,7 +212,7 @@ TEST_F(window, rdma_out_of_bounds)
 					  1));
 			break;
 		}
-		EXPECT_TRUE(wc_ends(&s.io, 5000));
+		EXPECT_TRUE(wc_ends(&s.io, 20000));
 		wc_close_session(&s);
 	}
 }
@@ -265,7 +265,7 @@ TEST_F(window, read_only_session_cannot_write)
 		rkey = wc_at(&s, WINDOW_OFF, &addr)->rkey;
 		EXPECT_TRUE(rdma(&s, IBV_WR_RDMA_READ, addr, rkey, 64));
 		EXPECT_FALSE(rdma(&s, opcodes[i], addr, rkey, 8));
-		EXPECT_TRUE(wc_ends(&s.io, 5000));
+		EXPECT_TRUE(wc_ends(&s.io, 20000));
 		wc_close_session(&s);
 	}
 }

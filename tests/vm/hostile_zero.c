@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* As hostile.c: ZERO, what it does and what is refused. */
+#define WC_OUTS		2
 #include "wireclient.h"
 #include "window.h"
 
 #define AREA	(64 * KiB)	/* at WINDOW_OFF: what good ones work on here */
 #define BIG_OFF	(64 * MiB)	/* for the largest */
+#define ZEROS	8		/* of these under way at once */
 
 static size_t build(void *buf, u16 tag, u64 offset, u64 length)
 {
@@ -113,27 +115,27 @@ TEST_F_TIMEOUT(window, the_largest, 120)
 	free(zeroes);
 }
 
-/* It is worked off in slices: a small PERSIST behind it is answered first. */
+/* They are worked off in slices: a small PERSIST behind them need not wait for the last. */
 TEST_F(window, delays_nobody)
 {
 	struct pmof_range range = { WINDOW_OFF, 64 };
-	char buf[256];
+	int i, persisted = ZEROS;
 	struct wc_session s;
 	const void *msg;
 	size_t len;
-	int i;
 
 	ASSERT_EQ(0, wc_open(&s, 0));
-	ASSERT_EQ(0, wc_send(&s.io, buf, build(buf, 1, BIG_OFF, PMOF_MAX_ZERO)));
-	/* The send buffer is in use until the first has completed. */
-	ASSERT_EQ(0, wc_completed(&s.io, 1, 10000));
-	len = pmof_put_persist((void *)buf, 2, &range, 1);
-	ASSERT_EQ(0, wc_send(&s.io, buf, len));
-	for (i = 0; i < 2; i++) {
+	len = build(wc_out_nr(&s.io, 0), 1, BIG_OFF, PMOF_MAX_ZERO);
+	for (i = 0; i < ZEROS; i++)
+		ASSERT_EQ(0, wc_post_nr(&s.io, 0, IBV_WR_SEND, len, 0, 0));
+	len = pmof_put_persist((void *)wc_out_nr(&s.io, 1), 2, &range, 1);
+	ASSERT_EQ(0, wc_post_nr(&s.io, 1, IBV_WR_SEND, len, 0, 0));
+	for (i = 0; i <= ZEROS; i++) {
 		ASSERT_LT(0, wc_recv(&s.io, &msg, 20000));
-		EXPECT_EQ(i ? PMOF_MSG_ZERO | PMOF_MSG_REPLY : PMOF_MSG_PERSIST | PMOF_MSG_REPLY,
-			  *(const u8 *)msg);
+		if (*(const u8 *)msg == (PMOF_MSG_PERSIST | PMOF_MSG_REPLY))
+			persisted = i;
 	}
+	EXPECT_GT(ZEROS, persisted);
 	wc_close_session(&s);
 }
 
@@ -237,7 +239,7 @@ TEST_F_TIMEOUT(window, left_alone, 120)
 	start = vm_now();
 	ASSERT_EQ(0, wc_open(&s, 0));
 	EXPECT_EQ(0, zero(&s, BIG_OFF, 4096));
-	EXPECT_GT(10, vm_now() - start);
+	EXPECT_GT(25, vm_now() - start);
 	wc_close_session(&s);
 }
 

@@ -77,12 +77,22 @@ static int sector_of(int fd, const char *key)
 	return (int)(r.get.offset / 512);
 }
 
+/* Tells the script; 0 on success. */
+static int say_sectors(int first, int second)
+{
+	FILE *f = fopen("/tmp/sectors", "w");
+
+	if (!f)
+		return -1;
+	fprintf(f, "%d %d\n", first, second);
+	return fclose(f);
+}
+
 /* A key is put twice; says in which sectors the older and the newer one begin. */
 TEST_F(damaged, superseded)
 {
 	char value[VALUE + 1] = "";
-	int older, newer, closed;
-	FILE *f;
+	int older, newer;
 
 	memset(value, 'a', VALUE);
 	ASSERT_EQ(0, kv_put(self->fd, "newer", value, ANY, NULL));
@@ -93,11 +103,14 @@ TEST_F(damaged, superseded)
 	newer = sector_of(self->fd, "newer");
 	ASSERT_LE(0, newer);
 	ASSERT_NE(older, newer);
-	f = fopen("/tmp/sectors", "w");
-	ASSERT_NE(NULL, f);
-	fprintf(f, "%d %d\n", older, newer);
-	closed = fclose(f);
-	ASSERT_EQ(0, closed);
+	ASSERT_EQ(0, say_sectors(older, newer));
+}
+
+/* Says in which sector the object of a key begins that the script has put. */
+TEST_F(damaged, where)
+{
+	ASSERT_EQ(0, kv_get(self->fd, "long", 0, 0, &self->r));
+	ASSERT_EQ(0, say_sectors(self->r.get.offset / 512, -1));
 }
 
 TEST_HARNESS_MAIN

@@ -3,46 +3,17 @@
 #ifndef PMOF_VM_MAPPING_H
 #define PMOF_VM_MAPPING_H
 
-#include <setjmp.h>
-#include <signal.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
+#include "bus.h"
 #include "counts.h"
 
 #define PAGE	4096
 #define AT	(64 * MiB)
 #define AREA	(2 * MiB)
 #define NODE	"/dev/pmofc-second-node"
-
-/* --- loads and stores that may fail ------------------------------------------------ */
-
-static sigjmp_buf bus_place;
-
-static inline void on_bus(int sig)
-{
-	(void)sig;
-	siglongjmp(bus_place, 1);
-}
-
-/* True if a load from @p, or a store, raises SIGBUS. */
-static inline bool bus_error(volatile char *p, bool store)
-{
-	struct sigaction action = { .sa_handler = on_bus }, before;
-	volatile bool failed = true;
-
-	sigaction(SIGBUS, &action, &before);
-	if (!sigsetjmp(bus_place, 1)) {
-		char byte = *p;
-
-		if (store)
-			*p = byte + 1;
-		failed = false;
-	}
-	sigaction(SIGBUS, &before, NULL);
-	return failed;
-}
 
 static inline void *map(int fd, uint64_t offset, size_t len, int prot, int flags)
 {

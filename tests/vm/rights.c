@@ -220,7 +220,7 @@ TEST_F(rights, read_only_client)
 		EXPECT_EQ(PMOF_SC_READ_ONLY,
 			  wc_call(&k.s.io, &zero, pmof_put_zero(&zero, 1, &range)));
 		EXPECT_FALSE(own_rdma(&k, writing[i], 8, 'x'));
-		EXPECT_TRUE(wc_ends(&k.s.io, 5000));
+		EXPECT_TRUE(wc_ends(&k.s.io, 20000));
 		k_close(&k);
 	}
 	EXPECT_EQ(PMOF_SC_READ_ONLY, k_login(&k, "carol", CAROL, PMOF_LOGIN_F_EXCLUSIVE));
@@ -229,7 +229,7 @@ TEST_F(rights, read_only_client)
 	ASSERT_EQ(0, k_open(&k, "carol", CAROL, 0));
 	EXPECT_NE(0, order("allow carol"));
 	ASSERT_EQ(0, order("deny_ro carol && allow carol"));
-	EXPECT_TRUE(wc_ends(&k.s.io, 5000));
+	EXPECT_TRUE(wc_ends(&k.s.io, 20000));
 	k_close(&k);
 	ASSERT_EQ(0, k_open(&k, "carol", CAROL, 0));
 	EXPECT_TRUE(own_rdma(&k, IBV_WR_RDMA_WRITE, LEN, 'c'));

@@ -235,6 +235,49 @@ TEST_F_TIMEOUT(limit, lowered, 60)
 	k_close(&b);
 }
 
+/* Nor does a client's own. */
+TEST_F_TIMEOUT(limit, of_a_client_lowered, 60)
+{
+	struct known a_known, b_known;
+	struct keyed a, b, c;
+
+	ASSERT_EQ(0, begin(&a, "alice", ALICE, &a_known));
+	ASSERT_EQ(0, begin(&b, "alice", ALICE, &b_known));
+	k_close(&a);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && "
+			   "set_attr $CONFIG/clients/alice/max_sessions 1 && "
+			   "set_attr $CONFIG/clients/alice/max_queues 1 && "
+			   "set_attr $CONFIG/clients/alice/max_segments 1"));
+	ASSERT_EQ(0, resume(&a, "alice", ALICE, &a_known));
+	EXPECT_TRUE(is_resumed(&a, &a_known));
+	EXPECT_EQ(PMOF_SC_BUSY, k_open(&c, "alice", ALICE, 0));
+	EXPECT_EQ(0, get_stats(&b.s.admin));
+	k_close(&a);
+	k_close(&b);
+	k_close(&c);
+}
+
+/* Nor when who comes back is lost again, before he has taken all that he had. */
+TEST_F_TIMEOUT(limit, of_a_client_lowered_and_lost, 60)
+{
+	struct known known;
+	struct keyed k;
+	int i;
+
+	ASSERT_EQ(0, begin(&k, "alice", ALICE, &known));
+	k_close(&k);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && "
+			   "set_attr $CONFIG/clients/alice/max_memory 1"));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, resume(&k, "alice", ALICE, &known)) TH_LOG("%d", i);
+		EXPECT_TRUE(is_resumed(&k, &known)) TH_LOG("%d", i);
+		if (i < 2)
+			k_close(&k);
+	}
+	EXPECT_EQ(0, k_queue(&k, &k.s.io, 1));
+	k_close(&k);
+}
+
 /* Who takes a session over has its place, too. */
 TEST_F_TIMEOUT(limit, takeover, 60)
 {
@@ -243,7 +286,7 @@ TEST_F_TIMEOUT(limit, takeover, 60)
 	ASSERT_EQ(0, k_open(&a, "alice", ALICE, PMOF_LOGIN_F_EXCLUSIVE));
 	ASSERT_EQ(0, order("set_attr $MAX_SESSIONS 1"));
 	ASSERT_EQ(0, k_open(&b, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
-	EXPECT_TRUE(wc_ends(&a.s.io, 5000));
+	EXPECT_TRUE(wc_ends(&a.s.io, 20000));
 	EXPECT_EQ(0, persist(&b.s.io));
 	k_close(&a);
 	k_close(&b);

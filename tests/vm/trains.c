@@ -161,10 +161,12 @@ TEST_F_TIMEOUT(trains, each_its_own, 60)
 TEST_F_TIMEOUT(trains, disconnect, 60)
 {
 	struct putter p[THREADS];
-	int i;
+	int i, tries;
 
 	start(p, THREADS, self->fd, true);
-	usleep(500000);
+	for (i = 0; i < THREADS; i++)
+		for (tries = 0; tries < 3000 && !__atomic_load_n(&p[i].nr, __ATOMIC_RELAXED); tries++)
+			usleep(10000);
 	EXPECT_EQ(0, vm_disconnect(self->instance));
 	self->instance = -1;
 	for (i = 0; i < THREADS; i++) {

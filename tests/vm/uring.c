@@ -192,6 +192,39 @@ TEST_F(window, linked)
 	io_uring_queue_exit(&ring);
 }
 
+/* The ring's entries are free again when they are submitted, also of what has yet to begin. */
+TEST_F(window, linked_entries_are_free)
+{
+	uint64_t one = 1, two = 2, seen[3] = { 0 }, data;
+	struct pmof_op ops[4] = {
+		op(PMOF_OP_PUT, PMOF_F_PERSIST, WINDOW_OFF, 8, &one),
+		op(PMOF_OP_GET, 0, WINDOW_OFF, 8, &seen[0]),
+		op(PMOF_OP_GET, 0, WINDOW_OFF, 8, &seen[1]),
+		op(PMOF_OP_GET, 0, WINDOW_OFF, 8, &seen[2]),
+	};
+	struct pmof_op other = op(PMOF_OP_PUT, 0, WINDOW_OFF, 8, &two);
+	struct io_uring_sqe *sqe[4];
+	struct io_uring ring;
+	int i;
+
+	self->may_change = true;
+	ASSERT_EQ(0, ring_init_cmd(&ring, 0));
+	for (i = 0; i < 4; i++) {
+		sqe[i] = ring_cmd(&ring, self->fd, &ops[i], i);
+		sqe[i]->flags = i < 3 ? IOSQE_IO_LINK : 0;
+	}
+	ASSERT_EQ(4, io_uring_submit(&ring));
+	for (i = 0; i < 4; i++)
+		memcpy(sqe[i]->cmd, &other, sizeof(other));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(0, ring_wait(&ring, &data, NULL));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(1, seen[i]);
+	EXPECT_EQ(0, vm_get(self->fd, WINDOW_OFF, &seen[0], 8));
+	EXPECT_EQ(1, seen[0]);
+	io_uring_queue_exit(&ring);
+}
+
 /* --- at depth ------------------------------------------------------------------- */
 
 #define SPAN	(8 * KiB)

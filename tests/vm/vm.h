@@ -147,16 +147,16 @@ static inline int vm_connect_raw(const char *options)
 }
 
 /*
- * Connects to the lab's namespace, with @more options behind (may be empty). On a slow kernel
- * with more patience than the default.
+ * Connects to the lab's namespace, with @more options behind (may be empty), and with more
+ * patience than the default: a machine may stand still for some seconds, a slow kernel longer.
  */
 static inline int vm_connect(const char *more)
 {
 	int factor = atoi(vm_env("LAB_TIME_FACTOR", "1"));
 	char options[512], patience[32] = "";
 
-	if (factor > 1 && !strstr(more, "keep_alive_tmo="))
-		snprintf(patience, sizeof(patience), ",keep_alive_tmo=%d", 5 * factor);
+	if (!strstr(more, "keep_alive_tmo="))
+		snprintf(patience, sizeof(patience), ",keep_alive_tmo=%d", factor > 4 ? 5 * factor : 20);
 	snprintf(options, sizeof(options), "addr=%s,name=%s%s%s%s",
 		 vm_env("LAB_SERVER_IP", "10.77.0.1"), vm_env("PMOF_NS", "data"), patience,
 		 *more ? "," : "", more);

@@ -209,11 +209,11 @@ static inline int wc_connect(struct wc_queue *q, u16 queue_id, u64 session_id)
 
 /* --- messages and RDMA ---------------------------------------------------- */
 
-/* Posts one work request that uses the first @len bytes of wc_out(). */
-static inline int wc_post(struct wc_queue *q, enum ibv_wr_opcode opcode, size_t len, u64 remote,
-			  u32 rkey)
+/* Posts one work request that uses the first @len bytes of wc_out_nr(). */
+static inline int wc_post_nr(struct wc_queue *q, int nr, enum ibv_wr_opcode opcode, size_t len,
+			     u64 remote, u32 rkey)
 {
-	struct ibv_sge sge = { (uintptr_t)wc_out(q), len, q->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)wc_out_nr(q, nr), len, q->mr->lkey };
 	struct ibv_send_wr wr = {
 		.wr_id = 1000, .sg_list = &sge, .num_sge = 1, .opcode = opcode,
 		.send_flags = IBV_SEND_SIGNALED, .imm_data = htonl(7),
@@ -229,6 +229,13 @@ static inline int wc_post(struct wc_queue *q, enum ibv_wr_opcode opcode, size_t 
 	}
 	q->posts++;
 	return -ibv_post_send(q->id->qp, &wr, &bad);
+}
+
+/* The same of wc_out(). */
+static inline int wc_post(struct wc_queue *q, enum ibv_wr_opcode opcode, size_t len, u64 remote,
+			  u32 rkey)
+{
+	return wc_post_nr(q, 0, opcode, len, remote, rkey);
 }
 
 static inline int wc_send(struct wc_queue *q, const void *msg, size_t len)
@@ -426,7 +433,24 @@ static inline int wc_open(struct wc_session *s, u32 flags)
 	return rc ? rc : wc_connect(&s->io, 1, s->login.session_id);
 }
 
-/* Sends what is in wc_out() far more often than the depth allows: how often, and the replies. */
+/* Joins a session that has been closed: what the server says when it has noticed. */
+static inline int wc_join_closed(const struct wc_session *s)
+{
+	int rc = PMOF_SC_BUSY, tries;
+	struct wc_queue q;
+
+	for (tries = 0; tries < 300 && rc == PMOF_SC_BUSY; tries++) {
+		usleep(100000);
+		rc = wc_connect(&q, 1, s->login.session_id);
+		wc_close(&q);
+	}
+	return rc;
+}
+
+/*
+ * Sends what is in wc_out() far more often than the depth allows: how often, and the replies.
+ * A SEND that finds no receive is sent again much later.
+ */
 static inline int wc_flood(struct wc_queue *q, size_t len, int *replies)
 {
 	const void *msg;
@@ -436,7 +460,7 @@ static inline int wc_flood(struct wc_queue *q, size_t len, int *replies)
 		if (wc_post(q, IBV_WR_SEND, len, 0, 0))
 			break;
 	*replies = 0;
-	while (wc_recv(q, &msg, 1500) > 0)
+	while (*replies < i && wc_recv(q, &msg, 10000) > 0)
 		++*replies;
 	return i;
 }

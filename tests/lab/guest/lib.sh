@@ -100,6 +100,7 @@ lab_net_up() {
 		ip addr add "$LAB_IP/24" dev "$dev" &&
 		ip addr add "$LAB_IP6/64" dev "$dev" nodad ||
 		_lab_fail "cannot configure $dev" || return
+	lab_vm plug "$LAB_VM" || return
 	echo "$dev" >/run/lab/netdev
 }
 
@@ -156,7 +157,7 @@ _lab_until() {
 		[ ! -e "$LAB_CTL/abort" ] ||
 			_lab_fail "waiting for $what: the run was aborted" || return
 		read -r now _ </proc/uptime
-		[ "${now%.*}" -le "$end" ] ||
+		[ "${now%.*}" -le "$end" ] || [ "$turns" -lt 10 ] ||
 			_lab_fail "waiting for $what: time-out" || return
 		turns=$((turns + 1))
 		sleep "0.$((turns < 30 ? 1 : 4))"

@@ -3,7 +3,7 @@
 #
 # QEMU: which one, which accelerator, the command line of each VM, start and kill.
 
-declare -A vm_pid vm_boot vm_state
+declare -A vm_pid vm_boot vm_state boot_since
 
 # QEMU 10 or later, which is Debian 12's only as a backport. The TCG of its own, 7.2, can lose
 # a guest's flags: a kernel's EFLAGS were the bits of a pointer, a program took a general
@@ -104,10 +104,20 @@ virtio_pmem_args() {
 }
 
 # net_args VM PEER NUMBER: one end of a datagram wire. Datagrams need no
-# connection: either end may die and come back.
+# connection: either end may die and come back. What is sent to an end that is not
+# plugged in is dropped. One that nobody reads would hold its peer up instead, until a
+# guest that boots slowly has its interface up: longer than soft-RoCE waits for its packets.
 net_args() {
-	args+=(-netdev "dgram,id=n$3,local.type=unix,local.path=$private/$1-$2,remote.type=unix,remote.path=$private/$2-$1"
+	args+=(-netdev "dgram,id=n$3,local.type=unix,local.path=$private/$1-$2.unplugged,remote.type=unix,remote.path=$private/$2-$1"
 		-device "virtio-net-pci,netdev=n$3,host_mtu=9000,mac=52:54:00:77:$(mac_tail "$1" "$3"),romfile=")
+}
+
+# plug VM: its guest's interfaces are up. QEMU looks its peer's socket up for each datagram.
+plug() {
+	local end
+	for end in "$private/$1"-*.unplugged; do
+		[[ ! -S $end ]] || mv "$end" "${end%.unplugged}"
+	done
 }
 
 mac_tail() {
@@ -199,6 +209,7 @@ start_vm() {
 	setpriv --pdeathsig KILL "${qemu[@]}" "${args[@]}" \
 		>>"$run/$vm.qemu" 2>&1 </dev/null &
 	vm_pid[$vm]=$!
+	boot_since[$vm]=$SECONDS
 	vm_state[$vm]=running
 }
 

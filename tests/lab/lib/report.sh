@@ -36,7 +36,7 @@ without_failed_allocations() {
 		cat
 		return
 	fi
-	awk '/page allocation failure|vmalloc error/ { left = 80 }
+	awk '/page allocation failure|vmalloc error|kmem_cache_create.* failed with error/ { left = 80 }
 		left-- > 0 { if (/<\/TASK>/) left = 0; next }
 		{ print }'
 }
@@ -44,6 +44,11 @@ without_failed_allocations() {
 # Leaks of what others in the kernel have allocated are theirs: kept, not counted.
 our_leaks() {
 	awk -v RS='unreferenced object' 'NR > 1 && /\[pmof/ { printf "unreferenced object%s", $0 }' "$1"
+}
+
+# Nor are the data races of others: the line names the two functions, with their modules.
+our_races() {
+	awk '/BUG: KCSAN: / && !/\[pmof/ { next } { print }'
 }
 
 # scan_logs: prints the lines of the kernel logs that fail the run.
@@ -55,7 +60,8 @@ scan_logs() {
 	done
 	for f in "$run"/*.console "$run"/ctl/*.dmesg; do
 		[[ -s $f ]] || continue
-		tr -d '\r' <"$f" | without_failed_allocations | grep -aE "$(join '|' "${bad_patterns[@]}")" |
+		tr -d '\r' <"$f" | without_failed_allocations | our_races |
+			grep -aE "$(join '|' "${bad_patterns[@]}")" |
 			{ if [[ -s $private/known ]]; then grep -avEf "$private/known"; else cat; fi; } |
 			sed "s,^,${f##*/}: ," || true
 	done

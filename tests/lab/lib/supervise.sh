@@ -84,6 +84,22 @@ boot_again() {
 	start_vm "$vm"
 }
 
+# A boot that hangs is one that has died: TCG can lose a timer's interrupt, and a CPU then sleeps
+# for ever.  Some 12 s is what one takes on an idle machine.
+check_boots() {
+	local vm since limit=75
+	[[ -z $opt_trace$opt_plugin ]] || return 0
+	[[ ! " ${PMOF_LAB_APPEND:-}" =~ " LAB_TIME_FACTOR="([0-9]+) ]] ||
+		limit=$((limit * BASH_REMATCH[1]))
+	for vm in "${vms[@]}"; do
+		[[ ${vm_state[$vm]} == running && ! -e $run/ctl/up/$vm.${vm_boot[$vm]} ]] || continue
+		since=${boot_since["$vm"]}
+		((SECONDS > since + limit)) || continue
+		kill_vm "$vm"
+		boot_again "$vm" || { vm_state["$vm"]=lost; fail "$vm: hangs in its boot"; }
+	done
+}
+
 # note_result VM: as soon as the script's status is there.
 note_result() {
 	local vm=$1 key=$1.${vm_boot[$1]} status
@@ -134,6 +150,7 @@ serve() {
 		mkdir "$run/ctl/ev/$vm"
 		start_vm "$vm"
 		;;
+	plug:running) plug "$vm" ;;
 	pause:running) kill -STOP "${vm_pid[$vm]}" ;;
 	resume:running) kill -CONT "${vm_pid[$vm]}" ;;
 	*) answer="it is ${vm_state[$vm]}" ;;
@@ -166,6 +183,7 @@ supervise() {
 		serve_requests
 		note_boots
 		reap
+		check_boots
 		check_shutdown
 		if ((SECONDS >= deadline)); then
 			fail "time-out after $opt_timeout s: $(unfinished)"

@@ -3,14 +3,15 @@
  * Makes the n-th of pmof's allocations and verbs calls fail, in whatever thread:
  * the kernel's fail-nth counts one task's, and much of pmof works in work queues.
  *
- * debugfs pmof_fail/arm: write "N KINDS" (1: slab, 2: pages, 4: verbs; or-ed); from
+ * debugfs pmof_fail/arm: write "N KINDS" (1: slab, 2: pages, 4: verbs, 8: flushes; or-ed); from
  * then on the N-th of these fails, once.  "0 0" ends it.  Read: how many there were,
  * and, if one has failed, which function it was and from where it was called.
  *
  * Where the kernel has no failslab, the allocators themselves fail.
  *
  * An allocation is pmof's if a function of a pmof module is on the stack, a verbs
- * call if such a function makes it.  Load it before them, and after soft-RoCE.
+ * call or a flush of a device if such a function makes it.  Load it before them, and
+ * after soft-RoCE.
  */
 #define pr_fmt(fmt) "pmof_fail: " fmt
 
@@ -25,6 +26,7 @@
 #define KIND_SLAB	BIT(0)
 #define KIND_PAGES	BIT(1)
 #define KIND_VERBS	BIT(2)
+#define KIND_FLUSH	BIT(3)
 
 /**
  * struct site - a function that can be made to fail
@@ -77,6 +79,7 @@ static struct site sites[] = {
 	SITE(KIND_VERBS, "rdma_connect_locked", -ENOMEM),
 	SITE(KIND_VERBS, "rdma_accept", -ENOMEM),
 	SITE(KIND_VERBS, "rdma_reject", -ENOMEM),
+	SITE(KIND_FLUSH, "blkdev_issue_flush", -EIO),
 	SITE_WR("rxe_post_send"),
 	SITE_WR("rxe_post_recv"),
 };
@@ -136,12 +139,27 @@ static gfp_t gfp_of(const struct site *site, const struct pt_regs *regs)
 	return site->kind == KIND_SLAB ? regs->si : regs->di;
 }
 
+/*
+ * From the probed function's entry.  The breakpoint leaves the address behind itself there, which
+ * may be behind the push that it stands in for: the unwinder would take the stack for one deeper.
+ */
+static unsigned int save_stack(const struct site *site, struct pt_regs *regs, unsigned long *stack)
+{
+	unsigned long ip = regs->ip;
+	unsigned int n;
+
+	regs->ip = (unsigned long)site->probe.addr;
+	n = stack_trace_save(stack, ARRAY_SIZE(hit_stack), 0);
+	regs->ip = ip;
+	return n;
+}
+
 static bool is_ours(const struct site *site, struct pt_regs *regs, unsigned long *stack,
 		    unsigned int *depth)
 {
 	unsigned int i, n;
 
-	if (site->kind == KIND_VERBS) {
+	if (site->kind & (KIND_VERBS | KIND_FLUSH)) {
 		stack[0] = *(unsigned long *)regs->sp;
 		*depth = 1;
 		return in_pmof(stack[0]);
@@ -149,7 +167,7 @@ static bool is_ours(const struct site *site, struct pt_regs *regs, unsigned long
 	/* A softirq on top of pmof's function is somebody else's. */
 	if (in_serving_softirq() || (gfp_of(site, regs) & __GFP_NOFAIL))
 		return false;
-	n = stack_trace_save(stack, ARRAY_SIZE(hit_stack), 0);
+	n = save_stack(site, regs, stack);
 	*depth = n;
 	for (i = 0; i < n; i++)
 		if (in_pmof(stack[i]))

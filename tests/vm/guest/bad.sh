@@ -15,6 +15,10 @@ bad_connect() {
 	until_true 5 test -b "/dev/pmof${_answer#instance=}"
 }
 
+no_bad_sectors() {
+	[ "$(cat $ns/$bad_name/bad_sectors)" = 0 ]
+}
+
 bad_dead() {
 	[ "$(ls /sys/class/pmof-session)" = "" ] && until_true 10 state_is pmof0 dead
 }
@@ -74,7 +78,7 @@ bad_blocks() {
 	sector pmof0 2082 1 direct >/tmp/s
 	t "it reads as it was written" cmp -n 512 /tmp/s /tmp/page
 	t "and is off the list" test "$(cat /sys/block/$bad_dev/badblocks)" = ""
-	t "which is noticed" until_true 10 test "$(cat $ns/$bad_name/bad_sectors)" = 0
+	t "which is noticed" until_true 10 no_bad_sectors
 	t "nobody is disturbed" state_is pmof0 live
 	bad_again block=1
 	t "the segment is whole again" test "$(cat /sys/class/pmof/pmof0/bad_sectors)" = 0
@@ -86,7 +90,7 @@ bad_blocks() {
 	bad_again block=1
 	t "block: a discard repairs" blkdiscard -f -z -o $((4096 * 512)) -l 4096 /dev/pmof0
 	t "block: it reads" sector pmof0 4096 8 direct
-	t "and none is bad" until_true 70 test "$(cat $ns/$bad_name/bad_sectors)" = 0
+	t "and none is bad" until_true 70 no_bad_sectors
 	bad_memory_failure
 
 	pmof_disconnect pmof0

@@ -61,8 +61,20 @@ kv_examples() {
 	_pid=$!
 	$PROGRAMS/kv_counter pmof0 count 40 || return
 	wait $_pid && prints 80 pmof kv get pmof0 count || return
-	seq 100 >/tmp/kv.value
-	$PROGRAMS/kv_batch_log pmof0 log </tmp/kv.value &&
+	kv_two_logs
+}
+
+# One has read how long the log is, and waits for its lines while another appends.
+kv_two_logs() {
+	mkfifo /tmp/kv.late
+	$PROGRAMS/kv_batch_log pmof0 log </tmp/kv.late &
+	_pid=$!
+	exec 9>/tmp/kv.late
+	sleep 0.5
+	seq 100 | $PROGRAMS/kv_batch_log pmof0 log || return
+	seq 101 170 >&9
+	exec 9>&-
+	wait $_pid && seq 170 >/tmp/kv.value &&
 		$PROGRAMS/kv_batch_log pmof0 log </dev/null >$kv_out && cmp $kv_out /tmp/kv.value
 }
 
@@ -198,6 +210,18 @@ damaged_versions() {
 	t "damaged: mended, too" damaged_open damaged_mend $((_newer + 1))
 }
 
+# A value that is READ, from its address.
+damaged_long() {
+	t "damaged: a longer value" put long
+	t "damaged: its place" damaged_spoil where
+	read -r _long _none </tmp/sectors
+	t "damaged: a sector in it is bad" damaged_open damaged_bad $((_long + 8))
+	t "damaged: that is what its reader is told" fails_with ENODATA pmof kv get pmof0 long
+	t "damaged: another value is there" get_same vf
+	t "damaged: it can be deleted" pmof kv del pmof0 long
+	t "damaged: and is mended" damaged_open damaged_mend $((_long + 8))
+}
+
 # /dev/pmem0 is free.
 kv_damaged() {
 	t "damaged: format" pmof kv format --force /dev/pmem0
@@ -215,6 +239,7 @@ kv_damaged() {
 	t "damaged: it is there once" damaged_spoil once
 	t "damaged: open, it is not" damaged_open true
 	damaged_versions
+	damaged_long
 	t "damaged: the store takes changes" put other
 	t "damaged: disconnect" pmof_disconnect pmof0
 	t "damaged: the client goes" remove_modules pmof-client

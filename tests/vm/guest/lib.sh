@@ -98,9 +98,13 @@ wanted() {
 # until SECONDS COMMAND...: poll.
 until_true() {
 	_end=$(($(cut -d. -f1 /proc/uptime) + $(lab_scaled "$1")))
+	_turns=0
 	shift
+	# A machine that has stood still has not looked yet.
 	until "$@"; do
-		[ "$(cut -d. -f1 /proc/uptime)" -le "$_end" ] || { echo "time-out: $*"; return 1; }
+		[ "$(cut -d. -f1 /proc/uptime)" -le "$_end" ] || [ $_turns -lt 10 ] ||
+			{ echo "time-out: $*"; return 1; }
+		_turns=$((_turns + 1))
 		sleep 0.1
 	done
 }
@@ -199,6 +203,14 @@ unexport_data() {
 	port_remove 1 && port_remove 2 && ns_remove data
 }
 
+# virtio_device: sets virtio to the second region's device, which virtio_pmem has made.
+virtio_device() {
+	for _d in /sys/block/pmem*; do
+		case $(readlink -f "$_d") in *virtio*) virtio=/dev/${_d##*/}; return 0 ;; esac
+	done
+	return 1
+}
+
 sessions() {
 	ls /sys/class/pmof-session 2>/dev/null | wc -l
 }
@@ -227,17 +239,27 @@ module_is() {
 	[ -d "/sys/module/$1" ]
 }
 
+# The kernel may be busy with what has just gone.
+caches_are_empty() {
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '{ exit $2 > 20 }' /proc/sys/fs/dentry-state
+}
+
 # slab_totals FILE: active objects of every cache, and memory outside of slabs.
+# Dentries and inodes by the kernel's own count: to walk sysfs makes them by the hundred,
+# and fills slabs up, of which those that a CPU holds count as full.
 # Without vmap_area: freed by the thousand, and VmallocUsed says as much; nor what
-# kmemleak has for each of them.
+# kmemleak keeps of others' objects.
 slab_totals() {
 	sync
-	echo 3 >/proc/sys/vm/drop_caches
+	until_true 5 caches_are_empty
+	awk '{ print "dentries", $1 - $2 }' /proc/sys/fs/dentry-state >"$1"
+	awk '{ print "inodes", $1 - $2 }' /proc/sys/fs/inode-nr >>"$1"
 	for _a in /sys/kernel/slab/*/shrink; do
 		echo 1 >"$_a"
 	done 2>/dev/null
-	awk 'NR > 2 && $1 != "vmap_area" && $1 != "kmemleak_scan_area" { print $1, $2 }' \
-		/proc/slabinfo >"$1"
+	awk 'NR > 2 && $1 !~ /^(vmap_area|kmemleak_.*|dentry|.*inode_cache)$/ { print $1, $2 }' \
+		/proc/slabinfo >>"$1"
 	awk '/^(Percpu|VmallocUsed|PageTables|KernelStack):/ { sub(":", ""); print $1 "_KiB", $2 }' \
 		/proc/meminfo >>"$1"
 }
@@ -273,6 +295,11 @@ grown() {
 
 # --- the client ---------------------------------------------------------------------
 
+patient_keep_alive() {
+	_tmo=$(lab_scaled 5)
+	echo $((_tmo < 20 ? 20 : _tmo))
+}
+
 # pmof_connect [OPTION,...]: connects to "data", prints the instance (pmof0).
 pmof_connect() {
 	# A lost connection is a dead device, unless a test wants it otherwise.
@@ -280,16 +307,21 @@ pmof_connect() {
 	*,device_loss_timeout=*) _more=$1 ;;
 	*) _more=device_loss_timeout=0${1:+,$1} ;;
 	esac
-	# Nor is a slow kernel a dead one: the default, scaled.
+	# Nor is a machine dead that stands still for some seconds, or a slow kernel.
 	case ,$1 in
 	*,keep_alive_tmo=*) ;;
-	*) _more=keep_alive_tmo=$(lab_scaled 5),$_more ;;
+	*) _more=keep_alive_tmo=$(patient_keep_alive),$_more ;;
 	esac
 	exec 3<>/dev/pmof-control || return
 	/usr/bin/echo "addr=$LAB_SERVER_IP,name=data,$_more" >&3 || { exec 3>&-; return 1; }
 	read -r _answer <&3
 	exec 3>&-
 	echo "pmof${_answer#instance=}"
+}
+
+# connect_to NAME [OPTION,...]: to a namespace of this very VM.
+connect_to() {
+	/usr/bin/echo "addr=$LAB_IP,name=$1${2:+,$2}" >/dev/pmof-control
 }
 
 # pmof_block [OPTION,...]: the same, with a block device; prints its name (pmof0).
@@ -304,7 +336,7 @@ pmof_disconnect() {
 	set_attr "/sys/class/pmof/$1/disconnect" 1 &&
 		until_true 5 test ! -e "/sys/class/pmof/$1" || return
 	# Somebody else may come meanwhile: not waiting to the end is no error.
-	until_true 2 client_uses_below "$_uses" >/dev/null
+	until_true 10 client_uses_below "$_uses" >/dev/null
 	return 0
 }
 client_uses_below() {
@@ -330,5 +362,5 @@ state_is() {
 client_up() {
 	lab_rdma_up || return
 	resources_before=$(resources)
-	modprobe pmof-client io_timeout="$(lab_scaled 30)" && lab_wait ready 120
+	modprobe pmof-client io_timeout="$(lab_scaled 30)" && lab_wait ready 240
 }
