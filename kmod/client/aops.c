@@ -30,7 +30,7 @@ struct cache_io {
 	pgoff_t lowest, highest;	/* of all pages that it has had */
 	bool lost;			/* some were lost with the connection, or starved */
 	bool starved;			/* there was no memory for some */
-	bool single;			/* a bad page is among them: each by itself */
+	bool single;			/* a piece of several has failed: each by itself */
 	unsigned int waits;		/* for memory, since something was posted */
 };
 
@@ -216,13 +216,15 @@ static int piece_start(struct cache_io *io, const struct pmof_range *range)
 
 /*
  * Pages for whose way out there is no memory now: they stay under write-back, and are moved again
- * when those that are under way have given back theirs.  Not for ever.
+ * when those that are under way have given back theirs, each by itself: that needs least.  Not
+ * for ever.
  */
 static int io_starved(struct cache_io *io, int rc)
 {
 	if (rc != -ENOMEM || !io->write || io->waits * MEMORY_WAIT > pmof_io_timeout())
 		return rc;
 	io->starved = true;
+	WRITE_ONCE(io->single, true);
 	return -PMOF_LOST;
 }
 

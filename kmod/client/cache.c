@@ -93,13 +93,24 @@ void pmof_cache_flush(struct pmof_conn *conn)
 }
 
 /*
+ * Nothing is cached when this returns.  Who faults meanwhile waits: else mappings that are in use
+ * could have pages come as fast as they go.  It waits for those that are being read.
+ */
+static void drop_pages(struct address_space *mapping)
+{
+	filemap_invalidate_lock(mapping);
+	truncate_inode_pages(mapping, 0);
+	filemap_invalidate_unlock(mapping);
+}
+
+/*
  * After a disconnect: mappings that are left lose their pages, but for private
  * copies, and can have no others, since nothing can be read any more.
  */
 void pmof_cache_shutdown(struct pmof_conn *conn)
 {
 	unmap_mapping_range(conn->cache.mapping, 0, 0, 0);
-	truncate_inode_pages(conn->cache.mapping, 0);
+	drop_pages(conn->cache.mapping);
 }
 
 /* The file's pages are the device's, whichever node it was opened by. */
@@ -132,7 +143,7 @@ void pmof_cache_close(struct pmof_conn *conn, struct file *file)
 		pmof_cache_flush(conn);
 	/* Readers fault in theirs again: what somebody has pinned may be made dirty later. */
 	if (!--c->nr_files || last_writer)
-		truncate_inode_pages(c->mapping, 0);
+		drop_pages(c->mapping);
 	mutex_unlock(&c->lock);
 }
 

@@ -151,9 +151,11 @@ static void refuse_access(struct pmof_conn *conn)
 
 /* --- who waits ---------------------------------------------------------------- */
 
+/* One that is lost is LIVE for a moment still: who went on then would be refused at once. */
 static bool decided(const struct pmof_conn *conn)
 {
-	return READ_ONCE(conn->state) == PMOF_LIVE || READ_ONCE(conn->refuse);
+	return (READ_ONCE(conn->state) == PMOF_LIVE && !READ_ONCE(conn->lost)) ||
+	       READ_ONCE(conn->refuse);
 }
 
 /**

@@ -313,9 +313,9 @@ void pmof_req_slot_done(struct pmof_slot *slot, int status)
 		pmof_buf_for_cpu(&slot->bounce, slot->q->qp.dev, PMOF_BOUNCE_SIZE);
 	/*
 	 * [P1] A SEND behind it may have taken its mark, and was delivered while it was under way:
-	 * again, before anybody can learn that it has completed.
+	 * again, before anybody can learn that it has completed.  One with PERSIST is durable.
 	 */
-	if (slot->atomic && !status && slot->clean_to < 0)
+	if (slot->atomic && !status && !(req->flags & PMOF_F_PERSIST))
 		pmof_queue_mark_dirty(slot->q);
 	if (!status)
 		status = slot_deliver(slot);

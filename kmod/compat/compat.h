@@ -187,9 +187,17 @@ static inline void pmof_uring_cmd_keep_links(struct io_uring_cmd *cmd, unsigned 
 	/* A worker's: later. */
 	if (issue_flags & IO_URING_F_UNLOCKED)
 		return;
-	while ((req = req->link))
-		if (req->opcode == IORING_OP_URING_CMD)
-			pmof_uring_cmd_keep_sqe(io_kiocb_to_cmd(req, struct io_uring_cmd));
+	while ((req = req->link)) {
+		struct io_uring_cmd *next = io_kiocb_to_cmd(req, struct io_uring_cmd);
+
+		if (req->opcode != IORING_OP_URING_CMD)
+			continue;
+		/* Whoever copied it has done those behind it.  (io_uring copies a worker's.) */
+		if (req->async_data && next->sqe == req->async_data &&
+		    !(req->flags & REQ_F_FORCE_ASYNC))
+			break;
+		pmof_uring_cmd_keep_sqe(next);
+	}
 #endif
 }
 

@@ -215,6 +215,49 @@ TEST_F(mmap, read_only_session)
 	EXPECT_EQ(0, vm_disconnect(instance));
 }
 
+/* --- who closes ------------------------------------------------------------------------------ */
+
+static int touch_all(int fd)
+{
+	const char *q = map(fd, AT, AREA, PROT_READ, MAP_SHARED);
+	size_t i;
+	int sum = 0;
+
+	for (i = 0; q != MAP_FAILED; i = (i + PAGE) % AREA)
+		sum += ((const volatile char *)q)[i];
+	return sum;
+}
+
+/* The last writer drops the pages; readers have theirs again at once, as fast as they go. */
+TEST_F_TIMEOUT(mmap, a_writer_closes_under_readers, 60)
+{
+	int fd = vm_open(self->instance, O_RDONLY), i;
+	pid_t pid[4];
+
+	ASSERT_LE(0, fd);
+	munmap(self->p, AREA);
+	close(self->fd);
+	close(self->second);
+	for (i = 0; i < 4; i++) {
+		pid[i] = fork();
+		ASSERT_LE(0, pid[i]);
+		if (!pid[i])
+			_exit(touch_all(fd));
+	}
+	for (i = 0; i < 20; i++) {
+		self->fd = vm_open(self->instance, O_RDWR);
+		ASSERT_LE(0, self->fd);
+		ASSERT_EQ(0, close(self->fd));
+	}
+	for (i = 0; i < 4; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	self->fd = vm_open(self->instance, O_RDWR);
+	self->second = fd;
+	self->p = map_shared(self->fd, AT, AREA);
+}
+
 /* --- the end of the device --------------------------------------------------------------------- */
 
 TEST_F(mmap, disconnect_under_a_mapping)

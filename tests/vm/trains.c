@@ -20,11 +20,13 @@ FIXTURE(trains) {
 FIXTURE_VARIANT(trains) {
 	const char *options;
 	int tail;	/* counter of what makes them durable */
+	int persist;	/* round trips of a PERSIST where all is durable */
 };
 
 FIXTURE_VARIANT_ADD(trains, assist) {
 	.options = "persist=assist,queues=1",
 	.tail = WR_SEND,
+	.persist = 1,
 };
 
 FIXTURE_VARIANT_ADD(trains, read) {
@@ -155,6 +157,39 @@ TEST_F_TIMEOUT(trains, each_its_own, 60)
 	for (i = 0; i < THREADS; i++)
 		pthread_join(p[i].thread, NULL);
 	EXPECT_EQ(THREADS * PUTS_EACH, GROWN(c, variant->tail));
+}
+
+static void *add_many(void *arg)
+{
+	struct putter *p = arg;
+	struct pmof_atomic a = {
+		.size = sizeof(a), .flags = PMOF_F_PERSIST, .offset = AT + p->id * SPAN, .operand = 1,
+	};
+	int i;
+
+	for (i = 0; !p->rc && i < PUTS_EACH; i++)
+		p->rc = vm_ioctl(p->fd, PMOF_IOC_FETCH_ADD, &a);
+	return NULL;
+}
+
+/* What they leave is durable: nothing is left to do, nor to be reported as lost. */
+TEST_F_TIMEOUT(trains, atomics, 60)
+{
+	struct putter p[THREADS];
+	struct counts c;
+	int i;
+
+	for (i = 0; i < THREADS; i++) {
+		p[i] = (struct putter){ .fd = self->fd, .id = i };
+		ASSERT_EQ(0, pthread_create(&p[i].thread, NULL, add_many, &p[i]));
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(p[i].thread, NULL);
+		EXPECT_EQ(0, p[i].rc);
+	}
+	c = take(self->instance);
+	ASSERT_EQ(0, vm_persist(self->fd, AT, SPAN));
+	GREW(c, ROUND_TRIPS, variant->persist);
 }
 
 /* Those that wait when the connection goes end too: the fixture's time limit says so. */
