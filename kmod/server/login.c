@@ -122,21 +122,22 @@ void pmof_session_supersede(struct pmof_session *s)
 static bool take_place(struct pmof_session *s, struct pmof_session *old, const struct pmof_login *l)
 {
 	bool resumes;
-	int i;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
 	resumes = old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id &&
 		  pmof_rights_check_resume(s, old, l);
-	/* @old may have been lost ahead of taking all that it might have: that is had still. */
-	for (i = 0; resumes && i < PMOF_NR_LIMITS; i++)
-		s->had[i] = max(old->used[i], old->had[i]);
+	if (resumes)
+		pmof_rights_inherit(s, old);
 	pmof_session_supersede(old);
 	if (!resumes)
 		pmof_session_end(old);
 	return resumes;
 }
 
-/* Whoever has not got in must not take the ID along: the service is told by ID who is gone. */
+/*
+ * Whoever has not got in must not take the ID along: the service is told by ID who is gone.
+ * Nor what was kept for it: nobody is charged for that any more.
+ */
 static void end_resumed(struct pmof_session *s, struct pmof_session *old, bool entered)
 {
 	if (entered) {
@@ -144,6 +145,7 @@ static void end_resumed(struct pmof_session *s, struct pmof_session *old, bool e
 		s->resumed = true;
 	} else {
 		pmof_rights_forget_key(s);
+		pmof_rights_drop(s);
 	}
 	pmof_session_end(old);
 	put_device(&old->dev);

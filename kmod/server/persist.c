@@ -96,6 +96,9 @@ static int issue_flush(struct pmof_ns *ns)
 	struct block_device *bdev = ns->bdev.bdev;
 	int rc = blkdev_issue_flush(bdev);
 
+	/* None has been sent. */
+	if (rc == -ENOMEM)
+		return rc;
 	if (rc) {
 		pr_err("namespace %s: flush of %s failed (%d), nothing is acknowledged as durable any more until it is disabled and enabled\n",
 		       pmof_ns_name(ns), ns->path, rc);

@@ -338,6 +338,20 @@ static u64 room(const struct pmof_client *client, enum pmof_limit limit)
 	return client->limit[limit] - min(client->limit[limit], client->used[limit]);
 }
 
+/* What a client is charged for: what a session has, and what is kept for it to come back to. */
+static u64 charged(const struct pmof_session *s, enum pmof_limit limit, u64 used)
+{
+	return max(used, s->had[limit]);
+}
+
+static void use(struct pmof_session *s, enum pmof_limit limit, u64 used)
+{
+	if (s->client)
+		s->client->used[limit] += charged(s, limit, used) -
+					  charged(s, limit, s->used[limit]);
+	s->used[limit] = used;
+}
+
 /* Counts @n more of the client's, if it may have them. */
 int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 {
@@ -345,25 +359,44 @@ int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 		"sessions", "queues", "segments", "memory",
 	};
 
+	u64 used = s->used[limit] + n;
+
 	lockdep_assert_held(&pmof_sessions_mutex);
 	/* A limit that was lowered meanwhile ends nothing: who comes back may have what it had. */
-	if (room(s->client, limit) < n && s->used[limit] + n > s->had[limit]) {
+	if (used > s->had[limit] &&
+	    room(s->client, limit) < used - charged(s, limit, s->used[limit])) {
 		pr_info_ratelimited("%s (%pISpc): limit of %s reached\n", s->client_id, &s->peer,
 				    name[limit]);
 		return PMOF_SC_BUSY;
 	}
-	s->used[limit] += n;
-	if (s->client)
-		s->client->used[limit] += n;
+	use(s, limit, used);
 	return 0;
 }
 
 void pmof_rights_uncharge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 {
 	lockdep_assert_held(&pmof_sessions_mutex);
-	s->used[limit] -= n;
-	if (s->client)
-		s->client->used[limit] -= n;
+	use(s, limit, s->used[limit] - n);
+}
+
+/* [V2] What @old had is kept for @s, which resumes it, from here on; not yet charged. */
+void pmof_rights_inherit(struct pmof_session *s, const struct pmof_session *old)
+{
+	int i;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	/* @old may have been lost ahead of taking all that it might have: that is had still. */
+	for (i = 0; i < PMOF_NR_LIMITS; i++)
+		s->had[i] = charged(old, i, old->used[i]);
+}
+
+static void set_client(struct pmof_session *s, struct pmof_client *client)
+{
+	int i;
+
+	s->client = client;
+	for (i = 0; client && i < PMOF_NR_LIMITS; i++)
+		client->used[i] += charged(s, i, s->used[i]);
 }
 
 /* A session and its queues, of which it may get fewer than it asked for. */
@@ -374,7 +407,9 @@ static int charge_queues(struct pmof_session *s, u16 asked)
 
 	if (status)
 		return status;
-	most = min_t(u64, most, max(room(s->client, PMOF_LIMIT_QUEUES), s->had[PMOF_LIMIT_QUEUES]));
+	/* What it had is charged already. */
+	most = min_t(u64, most, min_t(u64, most, room(s->client, PMOF_LIMIT_QUEUES)) +
+				s->had[PMOF_LIMIT_QUEUES]);
 	s->nr_queues = clamp_t(u32, asked, 1, max_t(u32, most, 1));
 	return pmof_rights_charge(s, PMOF_LIMIT_QUEUES, s->nr_queues);
 }
@@ -399,7 +434,7 @@ int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 		if (status)
 			return status;
 	}
-	s->client = client;
+	set_client(s, client);
 	status = charge_queues(s, l->nr_queues);
 	if (status) {
 		pmof_rights_drop(s);
@@ -414,8 +449,12 @@ void pmof_rights_uncharge_all(struct pmof_session *s)
 {
 	int i;
 
-	for (i = 0; i < PMOF_NR_LIMITS; i++)
-		pmof_rights_uncharge(s, i, s->used[i]);
+	for (i = 0; i < PMOF_NR_LIMITS; i++) {
+		if (s->client)
+			s->client->used[i] -= charged(s, i, s->used[i]);
+		s->used[i] = 0;
+		s->had[i] = 0;
+	}
 }
 
 /* All that it has of its client and its namespace. */

@@ -320,8 +320,8 @@ struct pmof_session {
 	bool exclusive;			/* nobody else writes */
 	const struct pmof_ns *taking;	/* waits for those that it has ousted from there, */
 	bool takes_all;			/* to be exclusive */
-	u64 used[PMOF_NR_LIMITS];	/* counted in the client's */
-	u64 had[PMOF_NR_LIMITS];	/* what the session had that it resumes */
+	u64 used[PMOF_NR_LIMITS];
+	u64 had[PMOF_NR_LIMITS];	/* by whom it resumes; the client's has the larger */
 	u64 queue_counter;		/* of the last I/O queue that has proved itself */
 	bool has_prev_key;
 	u8 prev_key[PMOF_SESSION_KEY_LEN];	/* also good for who resumes it: see rights.c */
@@ -444,6 +444,7 @@ int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
 		      const struct pmof_login *l);
 int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 		     const struct pmof_login *l, struct pmof_session **old);
+void pmof_rights_inherit(struct pmof_session *s, const struct pmof_session *old);
 void pmof_rights_drop(struct pmof_session *s);
 int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n);
 void pmof_rights_uncharge_all(struct pmof_session *s);

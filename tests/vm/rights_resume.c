@@ -278,6 +278,27 @@ TEST_F_TIMEOUT(limit, of_a_client_lowered_and_lost, 60)
 	k_close(&k);
 }
 
+/* What is kept for who comes back is nobody else's, also before he has taken it. */
+TEST_F_TIMEOUT(limit, what_is_kept_is_charged, 60)
+{
+	struct known a_known, b_known;
+	struct keyed a, b;
+
+	ASSERT_EQ(0, begin(&a, "alice", ALICE, &a_known));
+	k_close(&a);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && "
+			   "set_attr $CONFIG/clients/alice/max_memory "
+			   "$(cat $CONFIG/clients/alice/memory)"));
+	ASSERT_EQ(0, resume(&a, "alice", ALICE, &a_known));
+	EXPECT_TRUE(is_resumed(&a, &a_known));
+	EXPECT_NE(0, begin(&b, "alice", ALICE, &b_known));
+	k_close(&b);
+	EXPECT_EQ(0, k_queue(&a, &a.s.io, 1));
+	EXPECT_EQ(0, order("until_true 10 client_has alice sessions 1 && "
+			   "client_has alice memory $(cat $CONFIG/clients/alice/max_memory)"));
+	k_close(&a);
+}
+
 /* Who takes a session over has its place, too. */
 TEST_F_TIMEOUT(limit, takeover, 60)
 {

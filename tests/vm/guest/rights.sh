@@ -42,6 +42,11 @@ detached_are() {
 	[ "$(cat /sys/class/pmof-session/*/state 2>/dev/null | grep -c detached)" = "$1" ]
 }
 
+# client_has ID WHAT NUMBER: so much is counted of it.
+client_has() {
+	[ "$(cat "$CONFIG/clients/$1/$2")" = "$3" ]
+}
+
 # unused ID: nothing is counted of it any more, soon.
 unused() {
 	until_true 10 unused_now "$1"
