@@ -282,8 +282,9 @@ static void finish_all(struct store *st, struct round *round)
 		if (c)
 			pmof_store_put_context(st, c);
 		pmof_store_charge(st, time);
-		/* 64 SCANs may take long. */
-		cond_resched();
+		/* 64 SCANs may take long.  What others take then is no request's. */
+		if (cond_resched())
+			pmof_store_charge(st, 0);
 	}
 }
 

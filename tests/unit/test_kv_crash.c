@@ -367,9 +367,17 @@ static int found_leftover(void *context, u64 slot)
 	return 0;
 }
 
+/* Of a slot nothing that was not asked for: what is behind a header may be bad. */
 static void found_believed(void *context, u64 offset, u64 length)
 {
-	cut_write_back_dirty(&((struct store *)context)->c, offset, length);
+	const struct pmof_kv_object_header *h;
+	struct store *s = context;
+
+	h = cut_seen(&s->c, offset);
+	if (offset >= pmof_kv_chunk_offset(&s->c.m.sb, 0) &&
+	    le32_to_cpu(h->magic) != PMOF_KV_OBJECT_MAGIC && length != sizeof(*h))
+		s->faults++;
+	cut_write_back_dirty(&s->c, offset, length);
 }
 
 static void found_record(void *context __attribute__((unused)),
