@@ -217,14 +217,16 @@ TEST_F(mmap, read_only_session)
 
 /* --- who closes ------------------------------------------------------------------------------ */
 
-static int touch_all(int fd)
+#define READERS	8
+
+/* Each its own pages: somewhere there is always one that has just come. */
+static int touch(int fd, uint64_t state)
 {
-	const char *q = map(fd, AT, AREA, PROT_READ, MAP_SHARED);
-	size_t i;
+	const volatile char *q = map(fd, AT, AREA, PROT_READ, MAP_SHARED);
 	int sum = 0;
 
-	for (i = 0; q != MAP_FAILED; i = (i + PAGE) % AREA)
-		sum += ((const volatile char *)q)[i];
+	while (q != MAP_FAILED)
+		sum += q[vm_rnd(&state) % AREA];
 	return sum;
 }
 
@@ -232,24 +234,24 @@ static int touch_all(int fd)
 TEST_F_TIMEOUT(mmap, a_writer_closes_under_readers, 60)
 {
 	int fd = vm_open(self->instance, O_RDONLY), i;
-	pid_t pid[4];
+	pid_t pid[READERS];
 
 	ASSERT_LE(0, fd);
 	munmap(self->p, AREA);
 	close(self->fd);
 	close(self->second);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < READERS; i++) {
 		pid[i] = fork();
 		ASSERT_LE(0, pid[i]);
 		if (!pid[i])
-			_exit(touch_all(fd));
+			_exit(touch(fd, i + 1));
 	}
 	for (i = 0; i < 20; i++) {
 		self->fd = vm_open(self->instance, O_RDWR);
 		ASSERT_LE(0, self->fd);
 		ASSERT_EQ(0, close(self->fd));
 	}
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < READERS; i++) {
 		kill(pid[i], SIGKILL);
 		waitpid(pid[i], NULL, 0);
 	}
