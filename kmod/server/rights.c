@@ -352,19 +352,27 @@ static void use(struct pmof_session *s, enum pmof_limit limit, u64 used)
 	s->used[limit] = used;
 }
 
+/*
+ * How much a session may have in all.  A limit that was lowered meanwhile ends nothing: who comes
+ * back may have what it had.
+ */
+static u64 may_have(const struct pmof_session *s, enum pmof_limit limit)
+{
+	u64 has = charged(s, limit, s->used[limit]);
+
+	return has + min(room(s->client, limit), U64_MAX - has);
+}
+
 /* Counts @n more of the client's, if it may have them. */
 int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 {
 	static const char * const name[PMOF_NR_LIMITS] = {
 		"sessions", "queues", "segments", "memory",
 	};
-
 	u64 used = s->used[limit] + n;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	/* A limit that was lowered meanwhile ends nothing: who comes back may have what it had. */
-	if (used > s->had[limit] &&
-	    room(s->client, limit) < used - charged(s, limit, s->used[limit])) {
+	if (used > may_have(s, limit)) {
 		pr_info_ratelimited("%s (%pISpc): limit of %s reached\n", s->client_id, &s->peer,
 				    name[limit]);
 		return PMOF_SC_BUSY;
@@ -407,9 +415,7 @@ static int charge_queues(struct pmof_session *s, u16 asked)
 
 	if (status)
 		return status;
-	/* What it had is charged already. */
-	most = min_t(u64, most, min_t(u64, most, room(s->client, PMOF_LIMIT_QUEUES)) +
-				s->had[PMOF_LIMIT_QUEUES]);
+	most = min_t(u64, most, may_have(s, PMOF_LIMIT_QUEUES));
 	s->nr_queues = clamp_t(u32, asked, 1, max_t(u32, most, 1));
 	return pmof_rights_charge(s, PMOF_LIMIT_QUEUES, s->nr_queues);
 }

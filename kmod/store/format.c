@@ -242,6 +242,21 @@ void pmof_kv_put_header(struct pmof_kv_object_header *w, const struct pmof_kv_su
 }
 
 /*
+ * How many bytes of a slot of @room, which takes a header, tell whether there is one: a header, and
+ * its key if it is ours.  What is behind may be bad.
+ */
+u64 pmof_kv_header_seen(const struct pmof_kv_object_header *w, u64 room)
+{
+	u64 most = pmof_kv_header_room(room) - sizeof(*w);
+	struct pmof_kv_object_header h;
+
+	memcpy(&h, w, sizeof(h));
+	if (le32_to_cpu(h.magic) != PMOF_KV_OBJECT_MAGIC)
+		return sizeof(h);
+	return sizeof(h) + min_t(u64, le16_to_cpu(h.key_length), most);
+}
+
+/*
  * Of a slot of @room bytes, of which no more than the first @readable are looked at.  False if it
  * is not a valid header, with its key, of an object that fits.
  */

@@ -146,6 +146,7 @@ static inline u64 pmof_kv_header_room(u64 room)
 bool pmof_kv_object_ok(const struct pmof_kv_object *o);
 void pmof_kv_put_header(struct pmof_kv_object_header *w, const struct pmof_kv_super *sb,
 			const struct pmof_kv_object *o, const void *key);
+u64 pmof_kv_header_seen(const struct pmof_kv_object_header *w, u64 room);
 bool pmof_kv_get_header_within(const struct pmof_kv_object_header *w,
 			       const struct pmof_kv_super *sb, u64 room, u64 readable,
 			       struct pmof_kv_object *out);

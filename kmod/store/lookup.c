@@ -53,16 +53,15 @@ bool pmof_store_readable(const struct store *st, u64 offset, u64 length)
 static u64 readable_header(const struct store *st, u64 slot, u64 room)
 {
 	const struct pmof_kv_object_header *h = st->m.base + slot;
-	u64 most = pmof_kv_header_room(room), key_length;
+	u64 most = pmof_kv_header_room(room), seen;
 
 	if (most < sizeof(*h) || !pmof_store_readable(st, slot, sizeof(*h)))
 		return 0;
-	if (le32_to_cpu(READ_ONCE(h->magic)) != PMOF_KV_OBJECT_MAGIC)
-		return sizeof(*h);
-	key_length = min_t(u64, le16_to_cpu(READ_ONCE(h->key_length)), most - sizeof(*h));
-	if (key_length && !pmof_store_readable(st, slot + sizeof(*h), key_length))
+	seen = pmof_kv_header_seen(h, room);
+	if (seen > sizeof(*h) &&
+	    !pmof_store_readable(st, slot + sizeof(*h), seen - sizeof(*h)))
 		return 0;
-	return sizeof(*h) + key_length;
+	return seen;
 }
 
 bool pmof_store_header_readable(const struct store *st, u64 slot, u64 room)

@@ -156,16 +156,6 @@ static void believe(const struct scan *s, u64 offset, u64 length)
 		s->ops->believed(s->context, offset, length);
 }
 
-/* What of a slot tells that there is no header.  What is behind may be bad. */
-static u64 header_seen(const struct pmof_kv_object_header *h, u64 room)
-{
-	u64 most = pmof_kv_header_room(room) - sizeof(*h);
-
-	if (le32_to_cpu(h->magic) != PMOF_KV_OBJECT_MAGIC)
-		return sizeof(*h);
-	return sizeof(*h) + min_t(u64, le16_to_cpu(h->key_length), most);
-}
-
 /*
  * Any valid header's generation has been given away, committed or not.  [K5] A
  * header that is no live object's has to go, too: the slot's next user writes his
@@ -179,7 +169,7 @@ static int scan_slot(struct scan *s, u64 slot, u64 room)
 	if (!header_readable(s, slot, room))
 		return lose(s, slot);
 	if (!pmof_kv_get_header(s->base + slot, s->sb, room, &o)) {
-		believe(s, slot, header_seen(s->base + slot, room));
+		believe(s, slot, pmof_kv_header_seen(s->base + slot, room));
 		return 0;
 	}
 	if (!trailer_readable(s, slot, &o))
