@@ -58,19 +58,23 @@ static struct llist_node *train_cut(struct pmof_slot *leader)
 	return left;
 }
 
+/*
+ * @first: the oldest.  They were there before who has come since: [T5] they are among the
+ * next that leave, but for those few who came between the taking and now.
+ */
 static void wait_again(struct pmof_queue *q, struct llist_node *first)
 {
 	struct llist_node *last = first;
 
 	if (!first)
 		return;
-	while (last->next)
-		last = last->next;
+	/* The list has its newest first. */
+	first = llist_reverse_order(first);
 	llist_add_batch(first, last, &q->waiting);
 }
 
 /*
- * A train of those in @first.
+ * A train of those in @first, the oldest of which is its leader.
  *
  * [T1] Their WRITEs have been posted: a slot is in the list only after that.  So
  * what is posted here is behind all of them, on their queue.
@@ -99,7 +103,8 @@ static void trains_go(struct pmof_queue *q)
 	struct llist_node *first;
 
 	while (!llist_empty(&q->waiting) && !READ_ONCE(q->train_refused) && train_start(q)) {
-		first = llist_del_all(&q->waiting);
+		/* [T5] The oldest first, or under load it would wait for as long as that lasts. */
+		first = llist_reverse_order(llist_del_all(&q->waiting));
 		if (first) {
 			train_leave(q, first);
 		} else {

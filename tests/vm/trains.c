@@ -211,4 +211,56 @@ TEST_F_TIMEOUT(trains, disconnect, 60)
 	}
 }
 
+/* --- more than one train takes ----------------------------------------------------- */
+
+#define CROWD		160
+#define CROWD_PUTS	8000
+#define OVERTAKEN	(12 * CROWD)
+
+static unsigned int crowd_done;
+
+/* One after the other, until all have made so many; @nr: how many others ended during one, at most. */
+static void *put_in_a_crowd(void *arg)
+{
+	struct putter *p = arg;
+	unsigned int begun, ended = 0;
+	unsigned char byte = p->id;
+
+	while (!p->rc && ended < CROWD_PUTS) {
+		begun = __atomic_load_n(&crowd_done, __ATOMIC_RELAXED);
+		p->rc = vm_put(p->fd, AT + p->id * 64, &byte, 1, PMOF_F_PERSIST);
+		ended = __atomic_add_fetch(&crowd_done, 1, __ATOMIC_RELAXED);
+		if (p->nr < (int)(ended - begun))
+			p->nr = ended - begun;
+	}
+	return NULL;
+}
+
+/* Who waits longest is among the first to go, also while others come all the time. */
+TEST_F_TIMEOUT(trains, nobody_is_overtaken_for_ever, 120)
+{
+	int instance, fd, i, most = 0;
+	struct putter p[CROWD];
+	char options[64];
+
+	snprintf(options, sizeof(options), "%s,depth=256,block=0", variant->options);
+	instance = vm_connect(options);
+	fd = vm_open(instance, O_RDWR);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, vm_set_attr(instance, "trains", "1"));
+	for (i = 0; i < CROWD; i++) {
+		p[i] = (struct putter){ .fd = fd, .id = i };
+		ASSERT_EQ(0, pthread_create(&p[i].thread, NULL, put_in_a_crowd, &p[i]));
+	}
+	for (i = 0; i < CROWD; i++) {
+		pthread_join(p[i].thread, NULL);
+		EXPECT_EQ(0, p[i].rc);
+		most = p[i].nr > most ? p[i].nr : most;
+	}
+	TH_LOG("during one put at most %d others ended", most);
+	EXPECT_GT(OVERTAKEN, most);
+	close(fd);
+	EXPECT_EQ(0, vm_disconnect(instance));
+}
+
 TEST_HARNESS_MAIN
