@@ -26,6 +26,7 @@ struct submit {
 	struct pmof_req *req;
 	int *result;
 	struct pmof_queue *q;
+	u32 session, epoch;	/* of all of them */
 	unsigned int reaped;	/* operations that have finished */
 	bool fence;		/* since then: the next one waits in the HCA */
 	bool called;		/* since then: there was a CALL */
@@ -70,20 +71,38 @@ static void share_round_trip(struct submit *s, unsigned int to)
 	}
 }
 
+/*
+ * What comes behind one that is lost is begun again: what its file is to be told is not told by
+ * a result that nobody sees.
+ */
+static int submit_finish(struct pmof_req *req, bool again)
+{
+	struct file *file = req->file;
+	int rc;
+
+	if (again)
+		req->file = NULL;
+	rc = pmof_req_finish(req);
+	req->file = file;
+	return rc;
+}
+
 /* Finishes the operations before @to; returns the first error. */
 static int submit_reap(struct submit *s, unsigned int to)
 {
+	bool again = false;
 	unsigned int i;
 	int rc = 0;
 
 	share_round_trip(s, to);
 	for (i = s->reaped; i < to; i++) {
-		int finished = pmof_req_finish(&s->req[i]);
+		int finished = submit_finish(&s->req[i], again);
 
 		if (!s->result[i])
 			s->result[i] = finished;
 		if (!rc)
 			rc = s->result[i];
+		again |= s->result[i] == -PMOF_LOST;
 	}
 	s->reaped = to;
 	s->fence = false;
@@ -120,6 +139,9 @@ static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
 		if (!rc)
 			rc = pmof_req_cache_begin(s->q->conn, &req[i]);
 		pmof_req_begin(&req[i], s->q);
+		/* [V4] The write-out may have waited for another connection. */
+		req[i].session = s->session;
+		req[i].epoch = s->epoch;
 		req[i].pipelined = true;
 		req[i].leader = i ? req : NULL;
 	}
@@ -148,6 +170,9 @@ static unsigned int submit_once(struct pmof_conn *conn, struct pmof_req *req, in
 	unsigned int n, first = i;
 	int rc = 0;
 
+	/* In this order, as in pmof_req_begin(): a session with the epoch before it is lost. */
+	s.session = READ_ONCE(conn->session);
+	s.epoch = READ_ONCE(conn->epoch);
 	for (; i < nr && !rc; i += n) {
 		n = 0;
 		if (needs_wait(&s, &req[i]))
@@ -165,12 +190,18 @@ static unsigned int submit_once(struct pmof_conn *conn, struct pmof_req *req, in
 	return i;
 }
 
-/* The first from @i on whose connection was lost, or @end. */
-static unsigned int find_lost(const int *result, unsigned int i, unsigned int end)
+/* The first from @i on that has failed, or whose connection was lost; or @end. */
+static unsigned int find_failed(const int *result, unsigned int i, unsigned int end)
 {
-	while (i < end && result[i] != -PMOF_LOST)
+	while (i < end && !result[i])
 		i++;
 	return i;
+}
+
+/* Of an operation behind one that has failed. */
+static int not_known(struct pmof_conn *conn, const struct pmof_req *req)
+{
+	return req->sent ? pmof_conn_gone_errno(conn) : -ECANCELED;
 }
 
 /**
@@ -196,8 +227,8 @@ void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, 
 		req[i].from = req[i].iter;
 	for (;;) {
 		end = submit_once(conn, req, result, lost, nr);
-		lost = find_lost(result, lost, end);
-		if (lost == end)
+		lost = find_failed(result, lost, end);
+		if (lost == end || result[lost] != -PMOF_LOST)
 			break;
 		rc = pmof_req_again(conn, &req[lost]);
 		if (rc != -EAGAIN)
@@ -209,6 +240,7 @@ void pmof_submit_run(struct pmof_conn *conn, struct pmof_req *req, int *result, 
 		for (i = lost; i < end; i++)
 			req[i].iter = req[i].from;
 	}
-	for (; end < nr; end++)
-		result[end] = req[end].sent ? pmof_conn_gone_errno(conn) : -ECANCELED;
+	for (i = lost; i < nr; i++)
+		if (i >= end || result[i] == -PMOF_LOST)
+			result[i] = not_known(conn, &req[i]);
 }
