@@ -250,6 +250,23 @@ void pmof_conn_puts_lost(struct pmof_conn *conn)
 }
 
 /*
+ * Where there are no marks of chunks: may there be puts that are not durable?  A queue without
+ * its mark has its puts placed.  By read that is all, where the server writes back it is not, and
+ * of which puts that has been asked nobody knows.
+ */
+static bool puts_unsure(struct pmof_conn *conn)
+{
+	unsigned int i;
+
+	if (!pmof_persist_persister(conn)->by_range)
+		return pmof_persist_dirty(conn, NULL);
+	for (i = 0; i < conn->nr_queues; i++)
+		if (pmof_queue_put_seq(&conn->queues[i]))
+			return true;
+	return false;
+}
+
+/*
  * [V1] What the connections before have left.  Their queue pairs are drained, at
  * both ends, so no WRITE of theirs is in the server's HCA: no queue is dirty.
  * If the generation has changed, what was put and not made durable may be gone:
@@ -267,8 +284,7 @@ static void settle(struct pmof_conn *conn, u64 generation)
 		WRITE_ONCE(conn->epoch, conn->epoch + 1);
 		smp_mb(); /* pairs with that in pmof_dirty_mark() */
 		pmof_dirty_drop(conn);
-		/* Where there are no marks of chunks, a queue's mark says as much. */
-		if (!conn->dirty.marked && pmof_persist_dirty(conn, NULL))
+		if (!conn->dirty.marked && puts_unsure(conn))
 			pmof_conn_puts_lost(conn);
 	}
 	for (i = 0; i < conn->nr_queues; i++)
