@@ -22,6 +22,7 @@
 static void set_state(struct pmof_conn *conn, enum pmof_state to)
 {
 	lockdep_assert_held(&conn->state_lock);
+	WARN_ON_ONCE(!pmof_state_legal(conn->state, to));
 	trace_pmof_state(conn->instance, conn->state, to);
 	conn->state = to;
 }
