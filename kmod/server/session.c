@@ -318,6 +318,8 @@ static void admin_work(struct work_struct *work)
 		/* A queue that is stopped wants no more answers. */
 		if (pmof_srv_queue_get(req->queue))
 			pmof_rpc_admin(req);
+		/* As fast as it is asked, for as long as it is. */
+		cond_resched();
 	}
 }
 
