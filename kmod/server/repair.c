@@ -125,6 +125,11 @@ static int overwrite(const struct pmof_ns *ns, const struct pmof_range *r, const
 	return 0;
 }
 
+static const struct pmof_range *range_of(const struct pmof_srv_req *req)
+{
+	return req->opcode == PMOF_MSG_ZERO ? &req->zero : &req->put.put.range;
+}
+
 static int repair(struct pmof_srv_req *req)
 {
 	struct pmof_ns *ns = req->queue->session->ns;
@@ -133,10 +138,7 @@ static int repair(struct pmof_srv_req *req)
 
 	/* [A4] The driver's stores are this thread's, and the fence is behind them on their CPU. */
 	migrate_disable();
-	if (zero)
-		rc = overwrite(ns, &req->zero, NULL);
-	else
-		rc = overwrite(ns, &req->put.put.range, req->put.data);
+	rc = overwrite(ns, range_of(req), zero ? NULL : req->put.data);
 	pmof_persist_fence();
 	migrate_enable();
 	if (!rc && zero)
@@ -202,7 +204,11 @@ static void repair_work_fn(struct work_struct *work)
 		if (!req)
 			return;
 		list_del(&req->entry);
-		handle(req);
+		/* The one before may have repaired it: then it is a worker's, as any other. */
+		if (pmof_bad_status_slow(ns, range_of(req)->offset, range_of(req)->length))
+			handle(req);
+		else
+			pmof_flush_queue(req);
 	}
 }
 
