@@ -24,7 +24,7 @@ UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c
 	kmod/common/wire_service.c \
 	kmod/common/auth.c kmod/common/range.c kmod/common/pieces.c kmod/common/names.c \
 	kmod/client/options.c kmod/client/state.c kmod/client/method.c kmod/client/auto_table.c \
-	kmod/server/placement.c kmod/server/layout.c kmod/store/format.c kmod/store/steps.c kmod/store/recover.c \
+	kmod/server/placement.c kmod/server/layout.c kmod/server/grant.c kmod/store/format.c kmod/store/steps.c kmod/store/recover.c \
 	kmod/store/index.c kmod/store/alloc.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
 	tests/hmac.c tools/json_check.c tools/config.c tools/key_file.c tools/kv_verify.c \
 	tests/kv/linear.c tests/kv/register.c tests/kv/history.c tools/kv_workload.c
@@ -83,9 +83,10 @@ $(addprefix $(TEST_BUILD)/vm/,bad bad_late mmap mmap_life): tests/vm/mapping.h t
 $(TEST_BUILD)/vm/rights_end: tests/vm/bus.h
 
 # io_uring's: with the library inside, the VMs need not have it.
-RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring fuzz_calls orphan recover kv_call)
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring faults fuzz_calls orphan recover kv_call)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
+$(TEST_BUILD)/vm/faults: tests/vm/faults_paths.h tests/vm/faults_io.h
 
 # The store's, with our libraries inside.
 KV_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,kv kv_call kv_crash kv_large)

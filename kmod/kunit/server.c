@@ -2,3 +2,4 @@
 /* The server's. */
 #include "../server/placement.c"
 #include "../server/layout.c"
+#include "../server/grant.c"

@@ -133,20 +133,21 @@ int pmof_allow_any(struct pmof_ns *ns, bool any)
 
 /* --- what a client may ------------------------------------------------------------- */
 
-/* @proved: that it has its key.  Who is in a list must prove that he is the one. */
+/* @proved: that it has its key. */
 static unsigned int rights_of(const struct pmof_ns *ns, const struct pmof_client *client,
 			      bool proved)
 {
-	const unsigned int all = PMOF_RIGHT_READ | (ns->read_only ? 0 : PMOF_RIGHT_WRITE);
+	struct pmof_grant grant = {
+		.read_only = ns->read_only, .allow_any = ns->allow_any, .proved = proved,
+	};
 	const struct pmof_allow *a;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	if (list_empty(&ns->allowed))
-		return ns->allow_any ? all : 0;
-	a = client && proved ? find_allow(ns, client) : NULL;
-	if (!a)
-		return 0;
-	return a->write ? all : PMOF_RIGHT_READ;
+	grant.has_list = !list_empty(&ns->allowed);
+	a = client ? find_allow(ns, client) : NULL;
+	grant.listed = a;
+	grant.may_write = a && a->write;
+	return pmof_grant_rights(&grant);
 }
 
 /* Is the session's client still who it was at its login? */
@@ -331,17 +332,9 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 	return -EAGAIN;
 }
 
-static u64 room(const struct pmof_client *client, enum pmof_limit limit)
-{
-	if (!client || !client->limit[limit])
-		return U64_MAX;
-	return client->limit[limit] - min(client->limit[limit], client->used[limit]);
-}
-
-/* What a client is charged for: what a session has, and what is kept for it to come back to. */
 static u64 charged(const struct pmof_session *s, enum pmof_limit limit, u64 used)
 {
-	return max(used, s->had[limit]);
+	return pmof_grant_charged(s->had[limit], used);
 }
 
 static void use(struct pmof_session *s, enum pmof_limit limit, u64 used)
@@ -352,15 +345,12 @@ static void use(struct pmof_session *s, enum pmof_limit limit, u64 used)
 	s->used[limit] = used;
 }
 
-/*
- * How much a session may have in all.  A limit that was lowered meanwhile ends nothing: who comes
- * back may have what it had.
- */
 static u64 may_have(const struct pmof_session *s, enum pmof_limit limit)
 {
-	u64 has = charged(s, limit, s->used[limit]);
+	const struct pmof_client *client = s->client;
 
-	return has + min(room(s->client, limit), U64_MAX - has);
+	return pmof_grant_most(client ? client->limit[limit] : 0, client ? client->used[limit] : 0,
+			       charged(s, limit, s->used[limit]));
 }
 
 /* Counts @n more of the client's, if it may have them. */

@@ -27,6 +27,7 @@
 #include "badblocks.h"
 #include "compat.h"
 #include "emulate.h"
+#include "grant.h"
 #include "names.h"
 #include "placement.h"
 #include "queue.h"
@@ -282,9 +283,6 @@ enum {
 	PMOF_SESSION_STOPPED,		/* the end work has begun */
 	PMOF_SESSION_GONE,		/* and has ended */
 };
-
-#define PMOF_RIGHT_READ		BIT(0)
-#define PMOF_RIGHT_WRITE	BIT(1)
 
 struct pmof_session {
 	struct device dev;		/* reference count; in sysfs after the login */
