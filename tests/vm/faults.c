@@ -8,19 +8,20 @@
  * With pmof_fail.ko (tests/sanitized/fail) it is the n-th in any thread; without, by
  * the kernel's fail-nth, the n-th allocation of this one.
  */
-#include <sys/wait.h>
+#include "faults_io.h"
 
-#include "vm.h"
-
-#define CONFIG		"/sys/kernel/config/pmof"
 #define ARM		"/sys/kernel/debug/pmof_fail/arm"
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
 #define SLAB_AND_VERBS	5
 #define PAGES		2
 #define MOST		3000	/* failures on one path: more is no end */
 
+/* What is there before a path begins. */
+enum needs { NOTHING, MODULES, EXPORT };
+
 struct path {
 	const char *name;
+	enum needs needs;
 	/* Before and after, undisturbed; begin's failure ends the program. */
 	int (*begin)(void);
 	/* The path: 0 or -errno. */
@@ -28,11 +29,11 @@ struct path {
 	int (*end)(void);
 	unsigned int kinds;
 	bool always;		/* an error is no excuse: it has to succeed */
+	bool loses;		/* the first SEND or WRITE fails, besides */
 	bool over;		/* got through untouched */
 	unsigned int failures, errors, dirty;
 };
 
-static int instance = -1;
 static bool by_task;		/* by fail-nth */
 
 /* --- the machine ---------------------------------------------------------------- */
@@ -47,13 +48,6 @@ static void get_output(const char *command, char *buf, size_t size)
 		pclose(f);
 }
 
-static int shell(const char *command)
-{
-	int status = system(command);
-
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
-}
-
 static void choose_means(void)
 {
 	by_task = access(ARM, F_OK);
@@ -66,13 +60,13 @@ static void choose_means(void)
 	printf("# by %s\n", by_task ? "fail-nth: this thread only" : "pmof_fail: any thread");
 }
 
-static void arm(unsigned int nth, unsigned int kinds)
+static void arm(unsigned int nth, unsigned int kinds, bool loses)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%u", nth);
 	if (!by_task)
-		snprintf(text, sizeof(text), "%u %u", nth, kinds);
+		snprintf(text, sizeof(text), "%u %u %d", nth, kinds, loses);
 	if (vm_write_file(by_task ? FAIL_NTH : ARM, text)) {
 		printf("Bail out! cannot arm\n");
 		exit(1);
@@ -131,157 +125,6 @@ static unsigned long tainted(void)
 	return strtoul(buf, NULL, 10);
 }
 
-/* --- what the paths are made of --------------------------------------------------- */
-
-static int load_modules(void)
-{
-	return shell("modprobe pmof-server 2>/dev/null && modprobe pmof-client 2>/dev/null");
-}
-
-static int unload_modules(void)
-{
-	return shell("for m in pmof_client pmof_server pmof; do"
-		     " for i in 1 2 3 4 5 6 7 8 9; do"
-		     " [ -d /sys/module/$m ] || break; rmmod $m 2>/dev/null || sleep 0.5;"
-		     " done; [ ! -d /sys/module/$m ] || exit 1; done");
-}
-
-static int export_namespace(void)
-{
-	int rc = 0;
-
-	if (mkdir(CONFIG "/namespaces/data", 0755))
-		return -errno;
-	rc = vm_write_file(CONFIG "/namespaces/data/device_path", "/dev/pmem0\n");
-	rc = rc ? rc : vm_write_file(CONFIG "/namespaces/data/enable", "1\n");
-	if (!rc && mkdir(CONFIG "/ports/1", 0755))
-		rc = -errno;
-	rc = rc ? rc : vm_write_file(CONFIG "/ports/1/addr", vm_env("LAB_SERVER_IP", "10.77.0.1"));
-	if (!rc && symlink(CONFIG "/namespaces/data", CONFIG "/ports/1/namespaces/data"))
-		rc = -errno;
-	return rc ? rc : vm_write_file(CONFIG "/ports/1/enable", "1\n");
-}
-
-/* Takes away what there is of it. */
-static int unexport(void)
-{
-	if (!access(CONFIG "/ports/1", F_OK)) {
-		vm_write_file(CONFIG "/ports/1/enable", "0\n");
-		unlink(CONFIG "/ports/1/namespaces/data");
-		if (rmdir(CONFIG "/ports/1"))
-			return -errno;
-	}
-	if (!access(CONFIG "/namespaces/data", F_OK)) {
-		vm_write_file(CONFIG "/namespaces/data/enable", "0\n");
-		if (rmdir(CONFIG "/namespaces/data"))
-			return -errno;
-	}
-	return 0;
-}
-
-static int connect_it(void)
-{
-	instance = vm_connect("queues=1,depth=16,block=1");
-	return instance < 0 ? instance : 0;
-}
-
-static int disconnect(void)
-{
-	int rc = instance < 0 ? 0 : vm_disconnect(instance);
-
-	instance = -1;
-	return rc;
-}
-
-/* A connection that works: the old one, if it does. */
-static int connected(void)
-{
-	if (instance >= 0 && vm_attr_is(instance, "state", "live"))
-		return 0;
-	disconnect();
-	return connect_it();
-}
-
-static int disconnect_if_dead(void)
-{
-	return instance >= 0 && !vm_attr_is(instance, "state", "live") ? disconnect() : 0;
-}
-
-static int export_and_connect(void)
-{
-	int rc = export_namespace();
-
-	return rc ? rc : connect_it();
-}
-
-static int disconnect_and_unexport(void)
-{
-	int rc = disconnect();
-
-	return rc ? rc : unexport();
-}
-
-static int disable(void)
-{
-	return vm_write_file(CONFIG "/namespaces/data/enable", "0\n");
-}
-
-/* --- I/O: every call, whatever those before it said ---------------------------------- */
-
-static char *page_buf;
-#define IO_LEN	(256 * KiB)
-
-static void note(int *first, int rc)
-{
-	if (rc < 0 && !*first)
-		*first = rc;
-}
-
-static int calls(int fd)
-{
-	uint64_t old, generation;
-	int rc = 0;
-
-	note(&rc, vm_put(fd, MiB, page_buf, IO_LEN, 0));
-	note(&rc, vm_persist(fd, MiB, IO_LEN));
-	note(&rc, vm_put(fd, 2 * MiB + 8, page_buf, 200, PMOF_F_PERSIST));
-	note(&rc, vm_get(fd, MiB, page_buf, IO_LEN));
-	note(&rc, vm_fetch_add(fd, 64, 1, &old));
-	note(&rc, vm_prepare(fd, 3 * MiB, 512, &generation));
-	note(&rc, vm_commit(fd, 3 * MiB, page_buf, 512, generation));
-	note(&rc, pwrite(fd, page_buf, 8 * KiB, 4 * MiB) < 0 ? -errno : 0);
-	note(&rc, fsync(fd) ? -errno : 0);
-	note(&rc, pread(fd, page_buf, 8 * KiB, 4 * MiB) < 0 ? -errno : 0);
-	return rc;
-}
-
-static int chardev_io(void)
-{
-	int fd = vm_open(instance, O_RDWR), rc;
-
-	if (fd < 0)
-		return fd;
-	rc = calls(fd);
-	close(fd);
-	return rc;
-}
-
-static int blockdev_io(void)
-{
-	int fd, rc = 0;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/dev/pmof%d", instance);
-	fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	note(&rc, pwrite(fd, page_buf, IO_LEN, 8 * MiB) < 0 ? -errno : 0);
-	note(&rc, pread(fd, page_buf, IO_LEN, 8 * MiB) < 0 ? -errno : 0);
-	note(&rc, fsync(fd) ? -errno : 0);
-	close(fd);
-	return rc;
-}
-
 /* --- the sweep ---------------------------------------------------------------------- */
 
 static int nothing(void)
@@ -289,20 +132,30 @@ static int nothing(void)
 	return 0;
 }
 
-#define PATH(name_, kinds_, begin_, run_, end_, always_) \
-	{ .name = name_, .kinds = kinds_, .begin = begin_, .run = run_, .end = end_, \
-	  .always = always_ }
+#define PATH_OF(kinds_, name_, needs_, begin_, run_, end_, ...) \
+	{ .name = name_, .needs = needs_, .begin = begin_, .run = run_, .end = end_, \
+	  .kinds = kinds_, ##__VA_ARGS__ }
+#define PATH(...)			PATH_OF(SLAB_AND_VERBS, __VA_ARGS__)
+#define PATH_PAGES(name_, ...)		PATH_OF(PAGES, name_ ", pages", __VA_ARGS__)
 
 static struct path paths[] = {
-	PATH("load the modules", SLAB_AND_VERBS, unload_modules, load_modules, unload_modules, false),
-	PATH("export", SLAB_AND_VERBS, load_modules, export_namespace, unexport, false),
-	PATH("unexport under a session", SLAB_AND_VERBS, export_and_connect, disable,
-	     disconnect_and_unexport, true),
-	PATH("connect and log in", SLAB_AND_VERBS, nothing, connect_it, disconnect, false),
-	PATH("connect and log in, pages", PAGES, nothing, connect_it, disconnect, false),
-	PATH("disconnect", SLAB_AND_VERBS, connect_it, disconnect, nothing, true),
-	PATH("character device", SLAB_AND_VERBS, connected, chardev_io, disconnect_if_dead, false),
-	PATH("block device", SLAB_AND_VERBS, connected, blockdev_io, disconnect_if_dead, false),
+	PATH("load the modules", NOTHING, unload_modules, load_modules, unload_modules),
+	PATH("export", MODULES, load_modules, export_namespace, unexport),
+	PATH("client with a key", MODULES, nothing, make_client, remove_client),
+	PATH("unexport under a session", MODULES, export_and_connect, disable,
+	     disconnect_and_unexport, .always = true),
+	PATH("connect and log in", EXPORT, nothing, connect_it, disconnect),
+	PATH_PAGES("connect and log in", EXPORT, nothing, connect_it, disconnect),
+	PATH("log in with a key", EXPORT, make_client, connect_with_key, disconnect),
+	PATH("disconnect", EXPORT, connect_it, disconnect, nothing, .always = true),
+	PATH("resume", EXPORT, connected_with_key, resume, works, .always = true, .loses = true),
+	PATH_PAGES("resume", EXPORT, connected_with_key, resume, works, .always = true,
+		   .loses = true),
+	PATH("character device", EXPORT, connected, chardev_io, disconnect_if_dead),
+	PATH_PAGES("character device", EXPORT, connected, chardev_io, disconnect_if_dead),
+	PATH("mapping", EXPORT, connected, mapping_io, disconnect_if_dead),
+	PATH("io_uring", EXPORT, connected, ring_io, disconnect_if_dead),
+	PATH("block device", EXPORT, connected, blockdev_io, disconnect_if_dead),
 };
 
 /* Fails the @nth; false: there was none, so that the path is through. */
@@ -317,10 +170,10 @@ static bool one_failure(struct path *p, unsigned int nth, const char *before)
 		p->dirty++;
 		return false;
 	}
-	arm(nth, p->kinds);
+	arm(nth, p->kinds, p->loses);
 	rc = p->run();
 	what_failed(what, sizeof(what));
-	arm(0, 0);
+	arm(0, 0, false);
 	end = p->end();
 	p->over = !*what;
 	if (p->over && !rc && !end)
@@ -331,7 +184,7 @@ static bool one_failure(struct path *p, unsigned int nth, const char *before)
 	fflush(stdout);
 	/* By fail-nth the call may have failed on its way to pmof. */
 	if (end || (p->over && rc) || (p->always && rc && !by_task) || tainted() != taint ||
-	    (instance < 0 && !same_resources(before))) {
+	    ((instance < 0 || p->loses) && !same_resources(before))) {
 		p->dirty++;
 		printf("# NOT CLEAN: %s, failure %u: %d, at its end %d\n", p->name, nth, rc, end);
 	}
@@ -342,17 +195,53 @@ static void sweep(struct path *p)
 {
 	char before[1024];
 	unsigned int nth;
+	int rc;
 
-	/* What the first of its kind leaves for later ones: once undisturbed. */
-	if (p->begin() || p->run() || p->end()) {
-		printf("# %s: does not work undisturbed\n", p->name);
+	/*
+	 * What the first of its kind leaves for later ones: once undisturbed, but for what
+	 * the path itself is about.
+	 */
+	rc = p->begin();
+	if (!rc && p->loses)
+		arm(MOST + 1, p->kinds, true);
+	rc = rc ? rc : p->run();
+	if (p->loses)
+		arm(0, 0, false);
+	rc = rc ? rc : p->end();
+	if (rc) {
+		printf("# %s: does not work undisturbed: %s\n", p->name, strerror(-rc));
 		p->dirty++;
 		return;
 	}
-	if (instance < 0)
+	if (instance < 0 || p->loses)
 		resources(before, sizeof(before));
 	for (nth = 1; nth <= MOST && one_failure(p, nth, before); nth++)
 		;
+}
+
+/* Not by the thread itself, or not to be told from the others. */
+static bool only_by_any_thread(const struct path *p)
+{
+	return p->needs == NOTHING || p->kinds == PAGES || p->loses;
+}
+
+/* False: it is not as it should be. */
+static bool try_path(struct path *p, unsigned int number)
+{
+	bool ok, skip;
+
+	if (p->needs >= MODULES)
+		load_modules();
+	if (p->needs >= EXPORT && access(CONFIG "/ports/1", F_OK))
+		export_namespace();
+	sweep(p);
+	disconnect();
+	/* Without fail_page_alloc there is nothing to fail. */
+	skip = p->kinds == PAGES && !p->failures && !p->dirty;
+	ok = skip || (p->over && p->failures && !p->dirty);
+	printf("%sok %u - %s: %u failures%s\n", ok ? "" : "not ", number, p->name, p->failures,
+	       skip ? " # SKIP no page allocation fails here" : "");
+	return ok;
 }
 
 int main(int argc, char **argv)
@@ -365,29 +254,13 @@ int main(int argc, char **argv)
 	printf("TAP version 13\n");
 	choose_means();
 	for (i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		struct path *p = &paths[i];
-		bool ok, skip;
-
-		if (argc > 1 && strcmp(argv[1], p->name))
+		if (argc > 1 && strcmp(argv[1], paths[i].name))
 			continue;
-		/* Not by the thread itself, or not to be told from the others. */
-		if (by_task && (p->run == load_modules || p->kinds == PAGES))
-			continue;
-		/* What the later paths stand on. */
-		if (i >= 1)
-			load_modules();
-		if (i >= 3 && access(CONFIG "/ports/1", F_OK))
-			export_namespace();
-		sweep(p);
-		/* Without fail_page_alloc there is nothing to fail. */
-		skip = p->kinds == PAGES && !p->failures && !p->dirty;
-		ok = skip || (p->over && p->failures && !p->dirty);
-		bad += !ok;
-		printf("%s %u - %s: %u failures%s\n", ok ? "ok" : "not ok", ++n, p->name,
-		       p->failures, skip ? " # SKIP no page allocation fails here" : "");
+		if (!by_task || !only_by_any_thread(&paths[i]))
+			bad += !try_path(&paths[i], ++n);
 	}
-	disconnect();
 	unexport();
+	remove_client();
 	printf("1..%u\n# %-28s %8s %8s %10s\n", n, "path", "failures", "errors", "not clean");
 	for (i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		printf("# %-28s %8u %8u %10u\n", paths[i].name, paths[i].failures, paths[i].errors,

@@ -4,8 +4,9 @@
  * the kernel's fail-nth counts one task's, and much of pmof works in work queues.
  *
  * debugfs pmof_fail/arm: write "N KINDS" (1: slab, 2: pages, 4: verbs, 8: flushes; or-ed); from
- * then on the N-th of these fails, once.  "0 0" ends it.  Read: how many there were,
- * and, if one has failed, which function it was and from where it was called.
+ * then on the N-th of these fails, once.  "N KINDS 1": before that, and not counted, the next
+ * SEND, READ or WRITE, whatever KINDS says: a connection breaks.  "0 0" ends it.  Read: how many
+ * there were, and, if one has failed, which function it was and from where it was called.
  *
  * Where the kernel has no failslab, the allocators themselves fail.
  *
@@ -27,6 +28,7 @@
 #define KIND_PAGES	BIT(1)
 #define KIND_VERBS	BIT(2)
 #define KIND_FLUSH	BIT(3)
+#define KIND_POST	BIT(4)	/* of the work requests that a connection breaks of */
 
 /**
  * struct site - a function that can be made to fail
@@ -50,8 +52,8 @@ struct site {
 	{ .kind = kind_, .error = error_, .probe.symbol_name = symbol }
 #define SITE_ALLOC(symbol) \
 	{ .kind = KIND_SLAB, .instead = true, .probe.symbol_name = symbol }
-#define SITE_WR(symbol) \
-	{ .kind = KIND_VERBS, .error = -ENOMEM, .bad_wr = true, .probe.symbol_name = symbol }
+#define SITE_WR(symbol, kind_) \
+	{ .kind = kind_, .error = -ENOMEM, .bad_wr = true, .probe.symbol_name = symbol }
 
 static struct site sites[] = {
 	SITE(KIND_SLAB, "should_failslab", -ENOMEM),
@@ -80,8 +82,8 @@ static struct site sites[] = {
 	SITE(KIND_VERBS, "rdma_accept", -ENOMEM),
 	SITE(KIND_VERBS, "rdma_reject", -ENOMEM),
 	SITE(KIND_FLUSH, "blkdev_issue_flush", -EIO),
-	SITE_WR("rxe_post_send"),
-	SITE_WR("rxe_post_recv"),
+	SITE_WR("rxe_post_send", KIND_VERBS | KIND_POST),
+	SITE_WR("rxe_post_recv", KIND_VERBS),
 };
 
 /* The text of a pmof module; unused ones are empty. */
@@ -94,6 +96,7 @@ struct text {
 static struct text texts[16];
 
 static atomic_t armed_kinds, wanted, seen;
+static atomic_t breaking;	/* the next of KIND_POST fails */
 static const struct site *hit_site;
 static unsigned long hit_stack[24];
 static unsigned int hit_depth;
@@ -175,6 +178,26 @@ static bool is_ours(const struct site *site, struct pt_regs *regs, unsigned long
 	return false;
 }
 
+/* Is it the one that is to break a connection, and not one of those that are counted? */
+static bool breaks(const struct site *site)
+{
+	return site->kind & KIND_POST && atomic_read(&breaking) &&
+	       atomic_cmpxchg(&breaking, 1, 0) == 1;
+}
+
+/* Has its turn come? */
+static bool counted(const struct site *site, const unsigned long *stack, unsigned int depth)
+{
+	if (!(atomic_read(&armed_kinds) & site->kind & ~KIND_POST) ||
+	    atomic_inc_return(&seen) != atomic_read(&wanted))
+		return false;
+	memcpy(hit_stack, stack, depth * sizeof(*stack));
+	hit_depth = depth;
+	/* Behind the stack, which arm_show() reads when it sees the site. */
+	smp_store_release(&hit_site, site);
+	return true;
+}
+
 static int before(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct site *site = container_of(probe, struct site, probe);
@@ -183,12 +206,8 @@ static int before(struct kprobe *probe, struct pt_regs *regs)
 
 	if (!(atomic_read(&armed_kinds) & site->kind) || !is_ours(site, regs, stack, &depth))
 		return 0;
-	if (atomic_inc_return(&seen) != atomic_read(&wanted))
+	if (!breaks(site) && !counted(site, stack, depth))
 		return 0;
-	memcpy(hit_stack, stack, depth * sizeof(*stack));
-	hit_depth = depth;
-	/* Behind the stack, which arm_show() reads when it sees the site. */
-	smp_store_release(&hit_site, site);
 	if (site->bad_wr)
 		*(const void **)regs->dx = (const void *)regs->si;
 	regs->ax = site->error;
@@ -276,7 +295,7 @@ static int arm_open(struct inode *inode, struct file *file)
 
 static ssize_t arm_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
 {
-	unsigned int nth, kinds;
+	unsigned int nth, kinds, loses = 0;
 	char buf[32];
 
 	if (count >= sizeof(buf))
@@ -284,16 +303,18 @@ static ssize_t arm_write(struct file *file, const char __user *ubuf, size_t coun
 	if (copy_from_user(buf, ubuf, count))
 		return -EFAULT;
 	buf[count] = '\0';
-	if (sscanf(buf, "%u %u", &nth, &kinds) != 2)
+	if (sscanf(buf, "%u %u %u", &nth, &kinds, &loses) < 2 || loses > 1)
 		return -EINVAL;
 	atomic_set(&armed_kinds, 0);
+	atomic_set(&breaking, 0);
 	/* A hit that is under way has ended: probes run without preemption. */
 	synchronize_rcu();
 	if (nth) {
 		hit_site = NULL;
 		atomic_set(&seen, 0);
 		atomic_set(&wanted, nth);
-		atomic_set(&armed_kinds, kinds);
+		atomic_set(&breaking, loses);
+		atomic_set(&armed_kinds, kinds | (loses ? KIND_POST : 0));
 	}
 	return count;
 }
