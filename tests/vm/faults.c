@@ -158,6 +158,26 @@ static struct path paths[] = {
 	PATH("block device", EXPORT, connected, blockdev_io, disconnect_if_dead),
 };
 
+/*
+ * The RDMA device does not take a segment, and that is no lack of memory: so it gets smaller ones,
+ * and to who comes back with those that it had it is another device.
+ */
+static bool changes_segments(const char *what)
+{
+	return strstr(what, "ib_map_mr_sg ") || strstr(what, "ib_dma_virt_map_sg ");
+}
+
+/* Has one failure done no harm?  @rc, @end: what the path and its end came to. */
+static bool is_clean(const struct path *p, const char *what, int rc, int end, const char *before)
+{
+	if (end || (p->over && rc))
+		return false;
+	/* By fail-nth the call may have failed on its way to pmof. */
+	if (p->always && rc && !by_task && !changes_segments(what))
+		return false;
+	return (instance >= 0 && !p->loses) || same_resources(before);
+}
+
 /* Fails the @nth; false: there was none, so that the path is through. */
 static bool one_failure(struct path *p, unsigned int nth, const char *before)
 {
@@ -182,9 +202,7 @@ static bool one_failure(struct path *p, unsigned int nth, const char *before)
 	p->errors += rc < 0;
 	printf("# %u: %s: %s\n", nth, rc < 0 ? strerror(-rc) : "no error", what);
 	fflush(stdout);
-	/* By fail-nth the call may have failed on its way to pmof. */
-	if (end || (p->over && rc) || (p->always && rc && !by_task) || tainted() != taint ||
-	    ((instance < 0 || p->loses) && !same_resources(before))) {
+	if (!is_clean(p, what, rc, end, before) || tainted() != taint) {
 		p->dirty++;
 		printf("# NOT CLEAN: %s, failure %u: %d, at its end %d\n", p->name, nth, rc, end);
 	}

@@ -136,15 +136,36 @@ static int disconnect_and_unexport(void)
 	return rc ? rc : unexport();
 }
 
+/* --- a connection that breaks ---------------------------------------------------------- */
+
+static int resumed_fd = -1;
+
 static int connected_with_key(void)
 {
-	int rc;
+	int rc = 0;
 
-	if (instance >= 0 && vm_attr_is(instance, "state", "live"))
+	if (instance < 0 || !vm_attr_is(instance, "state", "live")) {
+		disconnect();
+		rc = make_client();
+		rc = rc ? rc : connect_with_key();
+	}
+	resumed_fd = rc ? rc : vm_open(instance, O_RDWR);
+	return resumed_fd < 0 ? resumed_fd : 0;
+}
+
+/* 0 when it has come back, -EAGAIN while it may still. */
+static int is_back(uint64_t before)
+{
+	bool live = vm_attr_is(instance, "state", "live");
+	char byte = 1;
+
+	if (vm_attr_is(instance, "state", "dead"))
+		return -ENODEV;
+	if (live && vm_attr_number(instance, "reconnects") != before)
 		return 0;
-	disconnect();
-	rc = make_client();
-	return rc ? rc : connect_with_key();
+	if (live)
+		vm_put(resumed_fd, MiB, &byte, 1, PMOF_F_PERSIST | PMOF_F_NOREPLAY);
+	return -EAGAIN;
 }
 
 /*
@@ -155,40 +176,28 @@ static int resume(void)
 {
 	double until = vm_now() + 60 * atof(vm_env("LAB_TIME_FACTOR", "1"));
 	uint64_t before = vm_attr_number(instance, "reconnects");
-	int fd = vm_open(instance, O_RDWR), rc = fd < 0 ? fd : -EAGAIN;
-	char byte = 1;
+	int rc;
 
-	while (rc == -EAGAIN) {
-		bool live = vm_attr_is(instance, "state", "live");
-
-		if (vm_attr_number(instance, "reconnects") == before) {
-			if (live)
-				vm_put(fd, MiB, &byte, 1, PMOF_F_PERSIST | PMOF_F_NOREPLAY);
-		} else if (live) {
-			rc = 0;
-		}
-		if (vm_attr_is(instance, "state", "dead"))
-			rc = -ENODEV;
-		else if (rc && vm_now() > until)
-			rc = -ETIMEDOUT;
+	while ((rc = is_back(before)) == -EAGAIN && vm_now() < until)
 		usleep(5000);
-	}
-	if (fd >= 0)
-		close(fd);
 	return rc;
 }
 
-/* It is good for something, then. */
+/* It is good for something, then.  One that is dead makes way for another. */
 static int works(void)
 {
-	int fd = vm_open(instance, O_RDWR), rc;
 	char out = random(), in = ~out;
+	int rc;
 
-	if (fd < 0)
-		return fd;
-	rc = vm_put(fd, MiB, &out, 1, PMOF_F_PERSIST);
-	rc = rc ? rc : vm_get(fd, MiB, &in, 1);
-	close(fd);
+	if (vm_attr_is(instance, "state", "dead")) {
+		close(resumed_fd);
+		rc = connected_with_key();
+		if (rc)
+			return rc;
+	}
+	rc = vm_put(resumed_fd, MiB, &out, 1, PMOF_F_PERSIST);
+	rc = rc ? rc : vm_get(resumed_fd, MiB, &in, 1);
+	close(resumed_fd);
 	return rc ? rc : in == out ? 0 : -EBADMSG;
 }
 
