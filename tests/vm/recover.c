@@ -8,7 +8,8 @@
  * Runs until FILE.stop exists.  The character device is PMOF_INSTANCE's; BLOCKDEV
  * is another connection's block device.  The mapping is of that connection, too: where
  * pages are cached nothing is asynchronous.  No request may fail, but for
- *   atomics: EIO, and then they have happened or not;
+ *   atomics: EIO, and then they have happened or not; what is behind one in a SUBMIT
+ *     is ECANCELED then, and has not been begun;
  *   puts with NOREPLAY: the same; with breaks at least one of them;
  *   restart: the server restarts: PERSIST and fsync, EIO, and then it is all put anew;
  *   errors: any, with one of the errors of a lost connection, and then it is repeated.
@@ -48,6 +49,7 @@ struct worker {
 	/* of some kinds */
 	unsigned char *map;
 	uint64_t generation[SLOTS];
+	uint64_t counter;	/* where the word is that it adds to */
 	uint64_t sum_low, sum_high;
 };
 
@@ -118,17 +120,23 @@ static int put_and_persist(struct worker *w, int slot)
 	return rc;
 }
 
+/* Part @i of @n of a record. */
+static struct pmof_op put_part(const struct worker *w, int slot, int i, int n)
+{
+	return (struct pmof_op) {
+		.size = sizeof(struct pmof_op), .opcode = PMOF_OP_PUT, .length = LEN / n,
+		.offset = place(w, slot) + i * LEN / n,
+		.addr = (uintptr_t)w->rec + i * LEN / n, .flags = PMOF_F_PERSIST,
+	};
+}
+
 static int submit(struct worker *w, int slot)
 {
-	struct pmof_op op[3] = { 0 };
+	struct pmof_op op[3];
 	int i, rc;
 
 	for (i = 0; i < 3; i++)
-		op[i] = (struct pmof_op) {
-			.size = sizeof(op[i]), .opcode = PMOF_OP_PUT, .length = LEN / 3,
-			.offset = place(w, slot) + i * LEN / 3,
-			.addr = (uintptr_t)w->rec + i * LEN / 3, .flags = PMOF_F_PERSIST,
-		};
+		op[i] = put_part(w, slot, i, 3);
 	rc = vm_submit(fd, op, 3);
 	for (i = 0; i < 3 && !rc; i++)
 		rc = op[i].result;
@@ -287,7 +295,7 @@ static int block(struct worker *w, int slot)
 static int fetch_add(struct worker *w, int slot)
 {
 	struct pmof_atomic a = {
-		.size = sizeof(a), .offset = place(w, 0), .operand = 1, .flags = PMOF_F_PERSIST,
+		.size = sizeof(a), .offset = w->counter, .operand = 1, .flags = PMOF_F_PERSIST,
 	};
 	int rc = vm_ioctl(fd, PMOF_IOC_FETCH_ADD, &a);
 
@@ -296,6 +304,74 @@ static int fetch_add(struct worker *w, int slot)
 	w->sum_low += !rc;
 	w->errors += rc == -EIO;
 	return rc == -EIO ? 0 : rc;
+}
+
+static bool tolerated(int rc)
+{
+	return errors && (rc == -EIO || rc == -ENODEV || rc == -EACCES || rc == -ENOLINK);
+}
+
+/* The second half of a record is what was acknowledged last. */
+static bool half_is_old(const struct worker *w, int slot)
+{
+	uint64_t *back = vm_pages(LEN / 2), n = w->acked[slot];
+	size_t i;
+	bool old;
+
+	old = !vm_get(fd, place(w, slot) + LEN / 2, back, LEN / 2);
+	for (i = 0; i < LEN / 16 && old; i++)
+		old = back[i] == (n ? word(n, LEN / 16 + i) : 0);
+	munmap(back, LEN / 2);
+	return old;
+}
+
+/* What the results of put, atomic and put, @op, say may not be. */
+static const char *wrong_results(struct worker *w, int slot, const struct pmof_op *op)
+{
+	if (op[0].result && op[1].result != -ECANCELED)
+		return "behind a put that has failed";
+	if (op[1].result && op[1].result != -EIO && op[1].result != -ECANCELED &&
+	    !tolerated(op[1].result))
+		return "of an atomic";
+	/* It was waited for, so nothing behind it had been sent. */
+	if (op[1].result && op[2].result != -ECANCELED)
+		return "behind an atomic that has failed";
+	if (op[1].result == -EIO && !errors && !half_is_old(w, slot))
+		return "ECANCELED, and done, behind an atomic";
+	return NULL;
+}
+
+/* Half a record, an atomic, which is not done twice, and the other half. */
+static int submit_atomic(struct worker *w, int slot)
+{
+	struct pmof_op op[3];
+	const char *wrong;
+	int rc;
+
+	for (;;) {
+		op[0] = put_part(w, slot, 0, 2);
+		op[1] = (struct pmof_op) {
+			.size = sizeof(op[1]), .opcode = PMOF_OP_FETCH_ADD, .length = 8,
+			.offset = w->counter, .operand = 1, .flags = PMOF_F_PERSIST,
+		};
+		op[2] = put_part(w, slot, 1, 2);
+		rc = vm_submit(fd, op, 3);
+		if (rc)
+			return rc;
+		w->sum_low += !op[1].result;
+		w->sum_high += op[1].result != -ECANCELED;
+		wrong = wrong_results(w, slot, op);
+		if (wrong) {
+			snprintf(w->problem, sizeof(w->problem), "%s: results %d, %d, %d", wrong,
+				 (int)op[0].result, (int)op[1].result, (int)op[2].result);
+			return -EPROTO;
+		}
+		if (op[0].result || !op[1].result)
+			return op[0].result ? op[0].result : op[2].result;
+		if (op[1].result != -EIO)
+			return op[1].result;
+		w->errors++;
+	}
 }
 
 static struct worker workers[] = {
@@ -310,14 +386,10 @@ static struct worker workers[] = {
 	{ .name = "msyncs", .once = map_and_msync },
 	{ .name = "block writes", .once = block },
 	{ .name = "atomics", .once = fetch_add },
+	{ .name = "submits with an atomic", .once = submit_atomic },
 };
 
 #define NR	(sizeof(workers) / sizeof(workers[0]))
-
-static bool tolerated(int rc)
-{
-	return errors && (rc == -EIO || rc == -ENODEV || rc == -EACCES || rc == -ENOLINK);
-}
 
 static void check_slot(struct worker *w, int slot, bool exact)
 {
@@ -354,11 +426,11 @@ static void *work(void *arg)
 			if (rc && tolerated(rc))
 				usleep(100000);
 		} while (tolerated(rc));
-		if (rc) {
+		if (rc && !*w->problem)
 			snprintf(w->problem, sizeof(w->problem), "number %" PRIu64 ": %s", w->n,
 				 strerror(-rc));
+		if (rc)
 			break;
-		}
 		w->acked[slot] = w->n;
 		w->done++;
 		if ((vm_now() - start) * 1000 > w->longest_ms)
@@ -370,17 +442,27 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int finish(struct worker *w)
+/* What was acknowledged has been added, and nothing twice. */
+static void check_sum(struct worker *w)
 {
 	uint64_t sum = 0;
+	int rc = vm_get(fd, w->counter, &sum, 8);
+
+	if (rc)
+		snprintf(w->problem, sizeof(w->problem), "get of the sum: %s", strerror(-rc));
+	else if (sum < w->sum_low || sum > w->sum_high)
+		snprintf(w->problem, sizeof(w->problem), "%" PRIu64 " of %" PRIu64 " to %" PRIu64,
+			 sum, w->sum_low, w->sum_high);
+}
+
+static int finish(struct worker *w)
+{
 	int slot;
 
 	for (slot = 0; slot < SLOTS && !*w->problem && w->once != fetch_add; slot++)
 		check_slot(w, slot, true);
-	if (w->once == fetch_add && !vm_get(fd, place(w, 0), &sum, 8) &&
-	    (sum < w->sum_low || sum > w->sum_high))
-		snprintf(w->problem, sizeof(w->problem), "%" PRIu64 " of %" PRIu64 " to %" PRIu64,
-			 sum, w->sum_low, w->sum_high);
+	if (!*w->problem && w->counter)
+		check_sum(w);
 	if (breaks && w->once == put_noreplay && !w->errors)
 		snprintf(w->problem, sizeof(w->problem), "none has failed");
 	printf("%s: %" PRIu64 " done, %" PRIu64 " errors, the longest took %" PRIu64 " ms%s%s\n",
@@ -396,6 +478,10 @@ static void prepare(struct worker *w, uint64_t offset)
 	for (slot = 0; slot < SLOTS && w->once == map_and_msync; slot++)
 		memset(zero + slot * 16384 + SPARE * 4096, SPARE_BYTE, 4096);
 	w->offset = offset;
+	if (w->once == fetch_add)
+		w->counter = offset;
+	if (w->once == submit_atomic)
+		w->counter = offset + SPARE * 4096;
 	w->rec = vm_pages(16384);
 	if (w->once == map_and_msync) {
 		w->map = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, offset);
