@@ -66,6 +66,7 @@ $(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 $(TEST_BUILD)/vm/fuzz_peer: VM_LIBS += -l:liburing.a
+$(TEST_BUILD)/vm/fuzz_peer: tests/vm/fuzz.h tests/vm/fuzz_messages.h tests/vm/ring.h
 $(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
 	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 

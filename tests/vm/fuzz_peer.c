@@ -13,14 +13,17 @@
 #define WC_RECVS	16
 #define WC_SENDS	32
 #define WC_OUTS		16
+#define WC_KEPT		2
 #include "fuzz.h"
+#include "fuzz_messages.h"
 #include "ring.h"
 #include "wireclient.h"
 
 #define FLOODS		2
-#define BREACHERS	4
+#define BREACHERS	6	/* each waits for the server most of the time */
 #define BATCH		WC_OUTS	/* messages under way */
-#define HALF_OPEN	16
+#define HALF_OPEN	64	/* at once, at most */
+#define MESSAGES	8	/* on one connection, as long as they are answered */
 #define PUTS		RING_DEPTH	/* of the kernel client, under way at once */
 #define SIZE		2048ULL
 /* The flood while it is measured. */
@@ -30,6 +33,9 @@
 #define TURNS		3	/* of each */
 #define FAIR		4	/* of what it has alone; on an idle machine it has more than half */
 #define ROUNDS		3	/* of those: another one where the last did not show it */
+/* Behind that the floods wait where they are ahead: a long run is to have many of both kinds. */
+#define RATIO		40	/* answers for each message that ends a session */
+#define AHEAD		2000
 
 /* Who does what. */
 enum {
@@ -44,6 +50,7 @@ struct peer_counts {
 	uint64_t answered;	/* messages */
 	uint64_t ended;		/* messages that ended a session, seen to */
 	uint64_t refused;	/* connection requests that did not get one */
+	uint64_t half_open;	/* requests whose answer nobody took */
 	uint64_t left;		/* connections and sessions left without a word */
 	uint64_t floods;	/* sessions of the floods */
 	uint64_t served;	/* puts and gets of the kernel client */
@@ -63,92 +70,6 @@ static void wait_measured(struct fuzz_shared *s, bool at_once)
 {
 	while (!at_once && !counts->measured && !s->stop)
 		usleep(1000);
-}
-
-/* --- messages --------------------------------------------------------------------- */
-
-static u64 some_offset(uint64_t *rnd, u64 ns_size)
-{
-	/* Not where the other process's puts are. */
-	u64 v = fuzz_one_in(rnd, 4) ? fuzz_number(rnd, 64) : vm_rnd(rnd) % ns_size;
-
-	return v >= 1 * MiB && v < 2 * MiB ? v + MiB : v;
-}
-
-static struct pmof_range some_range(uint64_t *rnd, u64 ns_size, u64 max)
-{
-	struct pmof_range r = { some_offset(rnd, ns_size), 1 + vm_rnd(rnd) % max };
-
-	if (r.offset < 1 * MiB && r.offset + r.length > 1 * MiB)
-		r.length = 1;
-	return r;
-}
-
-/* An object of up to 2 KiB, with its trailer not where the puts are, either. */
-static void make_object(uint64_t *rnd, struct pmof_put *p)
-{
-	p->commit = true;
-	p->range.offset &= ~7ULL;
-	p->range.length = 8 + (p->range.length & ~7ULL) % 2048;
-	if (p->range.offset < MiB && p->range.offset + p->range.length >= MiB)
-		p->range.offset -= 4 * KiB;
-	p->trailer = p->range.offset + p->range.length;
-	p->generation = 1 + vm_rnd(rnd) % PMOF_GENERATION_MASK;
-}
-
-static size_t some_put(uint64_t *rnd, char *buf, u64 ns_size)
-{
-	struct pmof_put p = { .range = some_range(rnd, ns_size, PMOF_MAX_INLINE) };
-
-	if (fuzz_one_in(rnd, 3))
-		make_object(rnd, &p);
-	return pmof_put_put((void *)buf, 1, &p) + p.range.length;
-}
-
-static size_t some_commit(uint64_t *rnd, char *buf, u64 ns_size)
-{
-	struct pmof_put p = { .range = some_range(rnd, ns_size, PMOF_MAX_INLINE) };
-
-	make_object(rnd, &p);
-	return pmof_put_commit((void *)buf, 1, &p);
-}
-
-static size_t some_objects(uint64_t *rnd, char *buf, u64 ns_size)
-{
-	u64 trailer[PMOF_MAX_OBJECTS];
-	unsigned int i, n = 1 + vm_rnd(rnd) % (fuzz_one_in(rnd, 8) ? PMOF_MAX_OBJECTS : 4);
-
-	for (i = 0; i < n; i++)
-		trailer[i] = some_offset(rnd, ns_size) & ~7ULL;
-	return pmof_put_objects((void *)buf, fuzz_one_in(rnd, 2) ? PMOF_MSG_PREPARE :
-				PMOF_MSG_REVALIDATE, 1, trailer, n);
-}
-
-/* A well-formed message of an I/O queue; most of them name what is there. */
-static size_t some_message(uint64_t *rnd, char *buf, u64 ns_size)
-{
-	struct pmof_range r[PMOF_MAX_RANGES];
-	unsigned int i, n;
-
-	switch (vm_rnd(rnd) % 8) {
-	case 0:
-		n = 1 + vm_rnd(rnd) % (fuzz_one_in(rnd, 8) ? PMOF_MAX_RANGES : 4);
-		for (i = 0; i < n; i++)
-			r[i] = some_range(rnd, ns_size, 256);
-		return pmof_put_persist((void *)buf, 1, r, n);
-	case 1:
-		r[0] = some_range(rnd, ns_size, fuzz_one_in(rnd, 32) ? 64 * KiB : 512);
-		return pmof_put_zero((void *)buf, 1, &r[0]);
-	case 2:
-		r[0] = some_range(rnd, ns_size, PMOF_MAX_GET);
-		return pmof_put_get((void *)buf, 1, &r[0]);
-	case 3:
-		return some_commit(rnd, buf, ns_size);
-	case 4:
-		return some_objects(rnd, buf, ns_size);
-	default:
-		return some_put(rnd, buf, ns_size);
-	}
 }
 
 /* --- answered ----------------------------------------------------------------------- */
@@ -202,7 +123,13 @@ static bool take_batch(struct wc_queue *q, int replies)
 	return sent && !replies;
 }
 
-/* What is well-formed ends no session, so there is one. */
+static bool ahead(void)
+{
+	return counts->measured && __atomic_load_n(&counts->answered, __ATOMIC_RELAXED) >
+	       AHEAD + RATIO * __atomic_load_n(&counts->ended, __ATOMIC_RELAXED);
+}
+
+/* What is well-formed ends no session, so there is one; it is never silent for long, either. */
 static void flood(struct fuzz_shared *s, uint64_t *rnd, bool at_once)
 {
 	struct wc_session session = { 0 };
@@ -220,6 +147,8 @@ static void flood(struct fuzz_shared *s, uint64_t *rnd, bool at_once)
 				usleep(1000);
 				continue;
 			}
+			if (ahead())
+				usleep(100000);
 			if (post_batch(&session.io, rnd, session.login.ns_size, n) ||
 			    !take_batch(&session.io, n))
 				break;
@@ -232,97 +161,124 @@ static void flood(struct fuzz_shared *s, uint64_t *rnd, bool at_once)
 
 /* --- ended --------------------------------------------------------------------------- */
 
+/* With nothing behind it, mostly: the server does not know until it has accepted. */
 static void garbage_request(uint64_t *rnd)
 {
 	struct pmof_connect c = { .queue_depth = WC_DEPTH, .client_id = "hostile" };
 	struct pmof_wire_connect w;
 	struct wc_queue q;
+	size_t len;
+	int rc;
 
 	pmof_put_connect(&w, &c);
 	if (fuzz_one_in(rnd, 3))
 		vm_fill(rnd, &w, sizeof(w));
 	else
 		fuzz_damage(rnd, &w, sizeof(w), 1 + vm_rnd(rnd) % 4);
-	add(wc_connect_raw(&q, &w, vm_rnd(rnd) % (sizeof(w) + 1), fuzz_one_in(rnd, 2)) ?
-	    &counts->refused : &counts->left, 1);
+	len = vm_rnd(rnd) % (sizeof(w) + 1);
+	if (fuzz_one_in(rnd, 4))
+		rc = wc_connect_raw(&q, &w, len, fuzz_one_in(rnd, 2));
+	else
+		rc = wc_knock(&q, &w, len, true);
+	add(rc > 0 ? &counts->refused : &counts->left, 1);
 	wc_close(&q);
 }
 
-/* Sends it: counts an answer, or the end. */
-static void try_message(struct wc_queue *q, const void *msg, size_t len)
+/* Sends it: counts an answer, or the end. Is there another one to come? */
+static bool try_message(struct wc_queue *q, const void *msg, size_t len)
 {
 	const void *reply;
-	ssize_t n = wc_send(q, msg, len) ? 0 : wc_recv(q, &reply, 1000);
+	ssize_t n = wc_send(q, msg, len) ? 0 : wc_recv(q, &reply, 5000);
 
 	add(n > 0 ? &counts->answered : n ? &counts->left : &counts->ended, 1);
+	return n > 0;
 }
 
-/*
- * The first message on a new admin queue: a damaged login.  It may still be one, but of nobody
- * who may put the victim out, or whose session is kept when he has gone.
- */
+/* The first messages on a new admin queue: damaged logins. */
 static void bad_login(uint64_t *rnd)
 {
-	struct pmof_wire_login w, whole;
+	char buf[sizeof(struct pmof_wire_login)];
 	struct wc_queue q;
 	size_t len;
+	int i;
 
 	if (!wc_connect(&q, 0, 0)) {
-		len = wc_put_login(&w, "data", vm_rnd(rnd) % 4);
-		whole = w;
-		fuzz_damage(rnd, &w, sizeof(w), 1 + vm_rnd(rnd) % 6);
-		w.flags &= ~htole32(PMOF_LOGIN_F_TAKEOVER);
-		w.keep_alive_ms = whole.keep_alive_ms;
-		w.loss_timeout = whole.loss_timeout;
-		try_message(&q, &w, fuzz_one_in(rnd, 4) ? vm_rnd(rnd) % (len + 1) : len);
+		for (i = 0; i < MESSAGES; i++) {
+			len = some_login(rnd, buf);
+			if (fuzz_one_in(rnd, 4))
+				len = vm_rnd(rnd) % (len + 1);
+			if (!try_message(&q, buf, len))
+				break;
+		}
 	}
 	wc_close(&q);
 }
 
-/* Or another one that nobody may send who is not logged in. */
+/* Or others that nobody may send who is not logged in. */
 static void bad_beginning(uint64_t *rnd)
 {
 	char buf[PMOF_IO_MSG_SIZE + 64] = "";
 	struct wc_queue q;
 	size_t len;
+	int i;
 
 	if (!wc_connect(&q, 0, 0)) {
-		len = some_message(rnd, buf, 64 * MiB);
-		if (fuzz_one_in(rnd, 2))
-			buf[0] = vm_rnd(rnd) % 32;
-		if (fuzz_one_in(rnd, 2))
-			fuzz_damage(rnd, buf, 48, 1 + vm_rnd(rnd) % 4);
-		try_message(&q, buf, fuzz_one_in(rnd, 4) ? vm_rnd(rnd) % len : len);
+		for (i = 0; i < MESSAGES; i++) {
+			len = some_bad_beginning(rnd, buf);
+			if (!try_message(&q, buf, len))
+				break;
+		}
 	}
 	wc_close(&q);
 }
 
+/* Behind a challenge: logins that prove nothing, and all the others. */
+static void bad_proof(uint64_t *rnd)
+{
+	char buf[PMOF_IO_MSG_SIZE + 64] = "";
+	struct wc_queue q;
+	size_t len;
+	int i;
+
+	if (!wc_connect(&q, 0, 0) && try_message(&q, buf, some_challenge(rnd, buf))) {
+		for (i = 0; i < MESSAGES; i++) {
+			len = fuzz_one_in(rnd, 3) ? some_bad_beginning(rnd, buf) :
+			      some_login(rnd, buf);
+			if (!try_message(&q, buf, len))
+				break;
+		}
+	}
+	wc_close(&q);
+}
+
+/* Of who is logged in, on either queue. */
 static void bad_message(uint64_t *rnd)
 {
 	char buf[PMOF_IO_MSG_SIZE + 64] = "";
+	bool admin = fuzz_one_in(rnd, 2);
 	struct wc_session session;
-	struct wc_queue *q;
 	size_t len;
+	int i, rc;
 
-	if (!wc_enter(&session, 0) && !wc_connect(&session.io, 1, session.login.session_id)) {
-		q = fuzz_one_in(rnd, 4) ? &session.admin : &session.io;
-		len = some_message(rnd, buf, session.login.ns_size);
-		fuzz_damage(rnd, buf, 48, 1 + vm_rnd(rnd) % 4);
-		/* What it means by now may be allowed: it must not be where the puts are. */
-		switch (buf[0]) {
-		case PMOF_MSG_PUT:
-		case PMOF_MSG_ZERO:
-		case PMOF_MSG_COMMIT:
-		case PMOF_MSG_PREPARE:
-		case PMOF_MSG_REVALIDATE:
-			len = vm_rnd(rnd) % sizeof(struct pmof_wire_objects);
+	rc = wc_enter(&session, 0);
+	if (!rc && !admin)
+		rc = wc_connect(&session.io, 1, session.login.session_id);
+	for (i = 0; !rc && i < MESSAGES; i++) {
+		len = some_bad_message(rnd, buf, session.login.ns_size, admin);
+		if (!try_message(admin ? &session.admin : &session.io, buf, len))
 			break;
-		default:
-			len = fuzz_one_in(rnd, 4) ? vm_rnd(rnd) % len : len;
-		}
-		try_message(q, buf, len);
 	}
 	wc_close_session(&session);
+}
+
+/* With the first segment, not all: the server registers each that is asked for. */
+static int open_session(struct wc_session *session)
+{
+	int rc = wc_enter(session, 0);
+
+	if (!rc)
+		rc = wc_some_segments(session, 1);
+	return rc ? rc : wc_connect(&session->io, 1, session->login.session_id);
 }
 
 /* RDMA with a key that is wrong, or beyond the segment's end. */
@@ -335,7 +291,7 @@ static void bad_rdma(uint64_t *rnd)
 	struct wc_session session;
 	u64 addr;
 
-	if (!wc_open(&session, 0)) {
+	if (!open_session(&session)) {
 		const struct pmof_segment_desc *seg = &session.seg[0];
 		u32 rkey = seg->rkey;
 
@@ -345,7 +301,7 @@ static void bad_rdma(uint64_t *rnd)
 			rkey ^= 1U << vm_rnd(rnd) % 32;
 		}
 		wc_post(&session.io, opcodes[vm_rnd(rnd) % ARRAY_SIZE(opcodes)], 8, addr, rkey);
-		add(wc_ends(&session.io, 2000) ? &counts->ended : &counts->left, 1);
+		add(wc_ends(&session.io, 5000) ? &counts->ended : &counts->left, 1);
 	}
 	wc_close_session(&session);
 }
@@ -354,56 +310,73 @@ static void bad_rdma(uint64_t *rnd)
 static void half_open(uint64_t *rnd)
 {
 	struct pmof_connect c = { .queue_depth = WC_DEPTH, .client_id = "hostile" };
-	struct rdma_conn_param param = { .private_data_len = sizeof(struct pmof_wire_connect) };
 	struct pmof_wire_connect w;
 	struct wc_queue q[HALF_OPEN];
-	int i;
+	int i, n = HALF_OPEN / 4 + vm_rnd(rnd) % (HALF_OPEN * 3 / 4 + 1), open = 0;
 
 	pmof_put_connect(&w, &c);
-	param.private_data = &w;
-	memset(q, 0, sizeof(q));
-	for (i = 0; i < HALF_OPEN; i++)
-		if (wc_resolve(&q[i]) || wc_resources(&q[i], false) ||
-		    rdma_connect(q[i].id, &param))
-			break;
+	for (i = 0; i < n; i++)
+		open += !wc_knock(&q[i], &w, sizeof(w), false);
 	usleep(vm_rnd(rnd) % 200000);
-	for (i = 0; i < HALF_OPEN; i++)
+	for (i = 0; i < n; i++)
 		wc_close(&q[i]);
-	add(&counts->left, HALF_OPEN);
-}
-
-/* Requests under way, and nobody says goodbye. */
-static void killed(uint64_t *rnd)
-{
-	struct wc_session session;
-	int i, status;
-	pid_t pid = fork();
-
-	if (!pid) {
-		if (!wc_open(&session, 0)) {
-			size_t len = some_message(rnd, wc_out(&session.io), session.login.ns_size);
-
-			for (i = 0; i < WC_DEPTH; i++)
-				wc_post(&session.io, IBV_WR_SEND, len, 0, 0);
-		}
-		kill(getpid(), SIGKILL);
-	}
-	waitpid(pid, &status, 0);
-	add(&counts->left, 1);
+	add(&counts->half_open, open);
 }
 
 static void (*const breaches[])(uint64_t *rnd) = {
-	garbage_request, garbage_request, garbage_request, bad_login, bad_login, bad_login,
-	bad_beginning, bad_beginning, bad_beginning, bad_message, bad_message, bad_message,
-	bad_rdma, half_open, killed,
+	bad_login, bad_message, bad_beginning, bad_proof, garbage_request, bad_message,
+	bad_login, bad_beginning, bad_message, bad_proof, garbage_request, bad_rdma,
 };
 
+/* Requests under way, and nobody says goodbye. */
+static void die(uint64_t *rnd)
+{
+	struct wc_session session;
+	int i;
+
+	if (!open_session(&session)) {
+		size_t len = some_message(rnd, wc_out(&session.io), session.login.ns_size);
+
+		for (i = 0; i < WC_DEPTH; i++)
+			wc_post(&session.io, IBV_WR_SEND, len, 0, 0);
+	}
+	add(&counts->left, 1);
+	kill(getpid(), SIGKILL);
+}
+
+static void some_breaches(struct fuzz_shared *s, uint64_t rnd, bool opens)
+{
+	int i, n = 20 + vm_rnd(&rnd) % 40, first = vm_rnd(&rnd) % ARRAY_SIZE(breaches);
+
+	/* Rarely: each of so many costs the server what a session does. */
+	if (opens)
+		half_open(&rnd);
+	for (i = 0; i < n && !s->stop; i++) {
+		breaches[(first + i) % ARRAY_SIZE(breaches)](&rnd);
+		add(&s->calls, 1);
+	}
+	if (!s->stop)
+		die(&rnd);
+	_exit(0);
+}
+
+/* By children that are killed, and with them goes all that they have of the device. */
 static void breach(struct fuzz_shared *s, uint64_t *rnd)
 {
+	int status, n;
+	pid_t pid;
+
 	wait_measured(s, false);
-	while (!s->stop) {
-		breaches[vm_rnd(rnd) % ARRAY_SIZE(breaches)](rnd);
-		add(&s->calls, 1);
+	for (n = 0; !s->stop; n++) {
+		uint64_t state = vm_rnd(rnd);
+
+		pid = fork();
+		if (!pid)
+			some_breaches(s, state, n % 4 == 0);
+		if (waitpid(pid, &status, 0) != pid)
+			_exit(4);
+		if (WIFSIGNALED(status) ? WTERMSIG(status) != SIGKILL : WEXITSTATUS(status))
+			_exit(5);
 	}
 }
 
@@ -446,6 +419,9 @@ static void victim(struct fuzz_shared *s)
 		if (transfer(&ring, fd, PMOF_OP_PUT, PMOF_F_PERSIST, at, out) ||
 		    transfer(&ring, fd, PMOF_OP_GET, 0, at, in) || memcmp(in, out, sizeof(in)))
 			_exit(3);
+		/* It leaves the machine to the others then. */
+		if (counts->measured)
+			usleep(20000);
 	}
 }
 
@@ -539,8 +515,9 @@ int main(int argc, char **argv)
 	printf("# seed %s: %llu messages answered, %llu ended a session\n",
 	       vm_env("FUZZ_SEED", "1"), (unsigned long long)counts->answered,
 	       (unsigned long long)counts->ended);
-	printf("# %llu connection requests refused, %llu connections and sessions left half open or without a word\n",
-	       (unsigned long long)counts->refused, (unsigned long long)counts->left);
+	printf("# %llu connection requests refused, %llu left half open, %llu connections and sessions left without a word\n",
+	       (unsigned long long)counts->refused, (unsigned long long)counts->half_open,
+	       (unsigned long long)counts->left);
 	printf("# puts and gets a second: %.1f alone, %.1f beside the flood\n", counts->alone,
 	       counts->beside);
 	bad = result(!bad, 1, "every process did its work to the end");

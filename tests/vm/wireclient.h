@@ -22,18 +22,34 @@
 #ifndef WC_OUTS
 #define WC_OUTS		1	/* buffers to send from */
 #endif
+#ifndef WC_KEPT
+#define WC_KEPT		0	/* queues' memory and CQs that are kept for the next ones */
+#endif
 #define WC_DEPTH	16
 #define WC_BUF		8192	/* more than any message that is allowed */
 #define WC_MEM		((WC_RECVS + WC_OUTS) * WC_BUF)
+
+/* What a queue pair needs. */
+struct wc_parts {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	char *mem;		/* WC_RECVS receive buffers, WC_OUTS to send from */
+};
 
 /* One queue of ours. */
 struct wc_queue {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
-	struct ibv_mr *mr;
-	char *mem;		/* WC_RECVS receive buffers, WC_OUTS to send from */
+	union {
+		struct wc_parts parts;
+		struct {
+			struct ibv_pd *pd;
+			struct ibv_cq *cq;
+			struct ibv_mr *mr;
+			char *mem;
+		};
+	};
 	bool ended;		/* the server has disconnected, or the queue pair broke */
 	int send_status;	/* of the last send side completion */
 	int posts;		/* of wc_post() */
@@ -83,6 +99,54 @@ static inline int wc_post_recv(struct wc_queue *q, int i)
 	return -ibv_post_recv(q->id->qp, &wr, &bad);
 }
 
+/* Of this process, which has one device. */
+static struct wc_parts wc_kept[WC_KEPT + 1];
+static int wc_nr_kept;
+
+static inline int wc_parts_make(struct wc_parts *p, struct ibv_context *verbs)
+{
+	p->mem = vm_pages(WC_MEM);
+	p->pd = ibv_alloc_pd(verbs);
+	p->cq = ibv_create_cq(verbs, 2 * WC_SENDS, NULL, NULL, 0);
+	if (!p->pd || !p->cq)
+		return -ENOMEM;
+	p->mr = ibv_reg_mr(p->pd, p->mem, WC_MEM, IBV_ACCESS_LOCAL_WRITE);
+	return p->mr ? 0 : -ENOMEM;
+}
+
+static inline void wc_parts_free(struct wc_parts *p)
+{
+	if (p->mr)
+		ibv_dereg_mr(p->mr);
+	if (p->cq)
+		ibv_destroy_cq(p->cq);
+	if (p->pd)
+		ibv_dealloc_pd(p->pd);
+	if (p->mem)
+		munmap(p->mem, WC_MEM + 4096);
+}
+
+/* What is left in the CQ is of a queue pair that is no more. */
+static inline int wc_parts_get(struct wc_parts *p, struct ibv_context *verbs)
+{
+	struct ibv_wc wc;
+
+	if (!wc_nr_kept)
+		return wc_parts_make(p, verbs);
+	*p = wc_kept[--wc_nr_kept];
+	while (ibv_poll_cq(p->cq, 1, &wc) > 0)
+		;
+	return 0;
+}
+
+static inline void wc_parts_put(struct wc_parts *p)
+{
+	if (WC_KEPT && p->mr && wc_nr_kept < WC_KEPT)
+		wc_kept[wc_nr_kept++] = *p;
+	else
+		wc_parts_free(p);
+}
+
 static inline int wc_resources(struct wc_queue *q, bool receive)
 {
 	struct ibv_qp_init_attr attr = {
@@ -90,16 +154,12 @@ static inline int wc_resources(struct wc_queue *q, bool receive)
 			 .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
-	int i;
+	int i, rc = wc_parts_get(&q->parts, q->id->verbs);
 
-	q->mem = vm_pages(WC_MEM);
-	q->pd = ibv_alloc_pd(q->id->verbs);
-	q->cq = ibv_create_cq(q->id->verbs, 2 * WC_SENDS, NULL, NULL, 0);
-	if (!q->pd || !q->cq)
-		return -ENOMEM;
-	q->mr = ibv_reg_mr(q->pd, q->mem, WC_MEM, IBV_ACCESS_LOCAL_WRITE);
+	if (rc)
+		return rc;
 	attr.send_cq = attr.recv_cq = q->cq;
-	if (!q->mr || rdma_create_qp(q->id, q->pd, &attr))
+	if (rdma_create_qp(q->id, q->pd, &attr))
 		return -ENOMEM;
 	for (i = 0; receive && i < WC_RECVS; i++)
 		if (wc_post_recv(q, i))
@@ -113,18 +173,11 @@ static inline void wc_close(struct wc_queue *q)
 		rdma_disconnect(q->id);
 		rdma_destroy_qp(q->id);
 	}
-	if (q->mr)
-		ibv_dereg_mr(q->mr);
-	if (q->cq)
-		ibv_destroy_cq(q->cq);
-	if (q->pd)
-		ibv_dealloc_pd(q->pd);
+	wc_parts_put(&q->parts);
 	if (q->id)
 		rdma_destroy_id(q->id);
 	if (q->channel)
 		rdma_destroy_event_channel(q->channel);
-	if (q->mem)
-		munmap(q->mem, WC_MEM + 4096);
 	memset(q, 0, sizeof(*q));
 }
 
@@ -187,6 +240,23 @@ static inline int wc_join(struct wc_queue *q, const void *data, size_t len)
 	};
 
 	return rdma_connect(q->id, &param) ? -errno : wc_answer(q);
+}
+
+/*
+ * Asks for a connection without a queue pair of ours behind it: what a reject says, or
+ * -EPROTO where the server has accepted, to whom nobody says that he has heard it.
+ */
+static inline int wc_knock(struct wc_queue *q, const void *data, size_t len, bool wait)
+{
+	struct rdma_conn_param param = { .private_data = data, .private_data_len = len,
+					 .qp_num = 77 };
+	int rc;
+
+	memset(q, 0, sizeof(*q));
+	rc = wc_resolve(q);
+	if (!rc && rdma_connect(q->id, &param))
+		rc = -errno;
+	return rc || !wait ? rc : wc_answer(q);
 }
 
 /* Both. */
@@ -375,17 +445,19 @@ static inline size_t wc_put_login(void *buf, const char *name, u32 flags)
 	return pmof_put_login(buf, 1, &l);
 }
 
-static inline int wc_segments(struct wc_session *s)
+/* The first @most. */
+static inline int wc_some_segments(struct wc_session *s, u32 most)
 {
 	struct pmof_wire_get_segments w;
 	const void *msg;
 	u32 count, i;
 	ssize_t n;
 
-	while (s->nr_seg < s->login.nr_segments && s->nr_seg < ARRAY_SIZE(s->seg)) {
-		u32 asked = s->login.nr_segments - s->nr_seg;
+	most = min_t(u32, most, ARRAY_SIZE(s->seg));
+	most = min_t(u32, most, s->login.nr_segments);
+	while (s->nr_seg < most) {
+		u32 asked = most - s->nr_seg;
 
-		asked = min_t(u32, asked, ARRAY_SIZE(s->seg) - s->nr_seg);
 		if (wc_send(&s->admin, &w, pmof_put_get_segments(&w, 2, s->nr_seg, asked)))
 			return -EIO;
 		n = wc_recv(&s->admin, &msg, 10000);
@@ -398,10 +470,14 @@ static inline int wc_segments(struct wc_session *s)
 	return 0;
 }
 
-/* Without the segments, which the server registers only for who asks. */
-static inline int wc_enter(struct wc_session *s, u32 flags)
+static inline int wc_segments(struct wc_session *s)
 {
-	struct pmof_wire_login w;
+	return wc_some_segments(s, ARRAY_SIZE(s->seg));
+}
+
+/* Without the segments, which the server registers only for who asks. */
+static inline int wc_enter_by(struct wc_session *s, const struct pmof_wire_login *w)
+{
 	const void *msg;
 	ssize_t n;
 	int rc;
@@ -410,12 +486,20 @@ static inline int wc_enter(struct wc_session *s, u32 flags)
 	rc = wc_connect(&s->admin, 0, 0);
 	if (rc)
 		return rc;
-	if (wc_send(&s->admin, &w, wc_put_login(&w, vm_env("PMOF_NS", "data"), flags)))
+	if (wc_send(&s->admin, w, sizeof(*w)))
 		return -EIO;
 	n = wc_recv(&s->admin, &msg, 10000);
 	if (n <= 0 || pmof_get_login_reply(msg, n, &s->login))
 		return -EPROTO;
 	return 0;
+}
+
+static inline int wc_enter(struct wc_session *s, u32 flags)
+{
+	struct pmof_wire_login w;
+
+	wc_put_login(&w, vm_env("PMOF_NS", "data"), flags);
+	return wc_enter_by(s, &w);
 }
 
 static inline int wc_login(struct wc_session *s, u32 flags)
