@@ -7,6 +7,9 @@
 /* A client's connection (instance, path), of which sessions may be resumed. */
 struct known {
 	u8 instance[PMOF_WIRE_UUID_LEN];
+	u16 path_id;
+	u32 keep_alive_ms;	/* 0: nothing is promised */
+	u32 loss_timeout;	/* 0: LOSS_TIMEOUT */
 	u64 session_id;		/* of the last login; 0: none yet */
 	u8 session_key[PMOF_SESSION_KEY_LEN];
 };
@@ -25,7 +28,8 @@ static int log_in(struct keyed *k, const struct known *from)
 {
 	struct pmof_login l = {
 		.nr_queues = 1, .call_size = PMOF_IO_MSG_SIZE, .resume_id = from->session_id,
-		.loss_timeout = LOSS_TIMEOUT,
+		.path_id = from->path_id, .keep_alive_ms = from->keep_alive_ms,
+		.loss_timeout = from->loss_timeout ?: LOSS_TIMEOUT,
 	};
 
 	memcpy(l.instance, from->instance, sizeof(l.instance));
@@ -44,19 +48,24 @@ static void remember(struct known *to, const struct keyed *k)
 }
 
 /* A session that its client may resume: all its queues were there. */
-static int begin(struct keyed *k, const char *id, const char *key, struct known *to)
+static int begin_as(struct keyed *k, const char *id, const char *key, struct known *to)
 {
-	int rc;
+	int rc = say_hello(k, id, key);
 
-	memset(to, 0, sizeof(*to));
-	random_bytes(to->instance, sizeof(to->instance));
-	rc = say_hello(k, id, key);
 	if (!rc)
 		rc = log_in(k, to);
 	if (!rc)
 		rc = k_queue(k, &k->s.io, 1);
 	remember(to, k);
 	return rc;
+}
+
+/* Of a connection that nobody has had. */
+static int begin(struct keyed *k, const char *id, const char *key, struct known *to)
+{
+	memset(to, 0, sizeof(*to));
+	random_bytes(to->instance, sizeof(to->instance));
+	return begin_as(k, id, key, to);
 }
 
 /* A login that resumes, and nothing else: 0, also where the session is a new one. */
@@ -135,6 +144,126 @@ TEST_F_TIMEOUT(rights, old_key_after_a_queue, 60)
 	k_close(&k);
 }
 
+/* What was recorded of a resumption is of no use to who sends it again. */
+TEST_F(rights, replayed_resumption)
+{
+	struct keyed k, other;
+	struct known known;
+
+	ASSERT_EQ(0, begin(&k, "alice", ALICE, &known));
+	k_close(&k);
+	ASSERT_EQ(0, resume(&k, "alice", ALICE, &known));
+	ASSERT_TRUE(is_resumed(&k, &known));
+	ASSERT_EQ(0, k_connect(&other, "alice", ALICE));
+	memcpy(other.auth.client_nonce, k.auth.client_nonce, sizeof(other.auth.client_nonce));
+	ASSERT_EQ(0, k_challenge(&other));
+	other.sent = k.sent;
+	EXPECT_EQ(PMOF_SC_ACCESS, k_send_login(&other));
+	k_close(&other);
+	/* Nor without the server's nonce. */
+	ASSERT_EQ(0, k_connect(&other, "alice", ALICE));
+	other.sent = k.sent;
+	EXPECT_EQ(PMOF_SC_ACCESS, k_send_login(&other));
+	k_close(&other);
+	EXPECT_EQ(0, get_stats(&k.s.admin));
+	EXPECT_EQ(0, k_queue(&k, &k.s.io, 1));
+	k_close(&k);
+}
+
+/* --- the same connection: client, instance, path ------------------------------------------ */
+
+/* All but the path is the same: these are two, and neither ends or resumes the other. */
+TEST_F_TIMEOUT(rights, another_path, 60)
+{
+	struct known one_known, two_known;
+	struct keyed one, two;
+
+	ASSERT_EQ(0, begin(&one, "alice", ALICE, &one_known));
+	two_known = one_known;
+	two_known.path_id = 1;
+	/* It asks for the other's session, too. */
+	ASSERT_EQ(0, resume(&two, "alice", ALICE, &two_known));
+	EXPECT_FALSE(is_resumed(&two, &one_known));
+	EXPECT_NE(one.s.login.session_id, two.s.login.session_id);
+	ASSERT_EQ(0, k_queue(&two, &two.s.io, 1));
+	remember(&two_known, &two);
+	EXPECT_EQ(0, persist(&one.s.io));
+	EXPECT_EQ(0, persist(&two.s.io));
+	/* One comes and goes, and the other one stays. */
+	k_close(&two);
+	ASSERT_EQ(0, resume(&two, "alice", ALICE, &two_known));
+	EXPECT_TRUE(is_resumed(&two, &two_known));
+	EXPECT_EQ(0, get_stats(&one.s.admin));
+	EXPECT_EQ(0, persist(&one.s.io));
+	k_close(&one);
+	ASSERT_EQ(0, resume(&one, "alice", ALICE, &one_known));
+	EXPECT_TRUE(is_resumed(&one, &one_known));
+	EXPECT_EQ(0, get_stats(&two.s.admin));
+	k_close(&one);
+	k_close(&two);
+}
+
+/* Another client's session is not found under its instance and ID. */
+TEST_F_TIMEOUT(rights, another_client, 60)
+{
+	struct known known, others;
+	struct keyed k, other;
+
+	ASSERT_EQ(0, begin(&k, "alice", ALICE, &known));
+	others = known;
+	ASSERT_EQ(0, resume(&other, "bob", BOB, &others));
+	EXPECT_FALSE(is_resumed(&other, &known));
+	EXPECT_EQ(0, persist(&k.s.io));
+	EXPECT_EQ(0, get_stats(&other.s.admin));
+	k_close(&other);
+	k_close(&k);
+}
+
+/* A WRITE by the queue of a session whose place was taken while it had its connection. */
+static bool late_write(struct keyed *old, struct keyed *observer)
+{
+	double until;
+	u64 addr;
+	u32 rkey = rkey_of(old, &addr);
+	bool same = true;
+
+	memset(wc_out(&old->s.io), 'b', LEN);
+	wc_post(&old->s.io, IBV_WR_RDMA_WRITE, LEN, addr, rkey);
+	for (until = vm_now() + 0.5; same && vm_now() < until; usleep(10000))
+		same = content_is(observer, 'a');
+	return !same;
+}
+
+/* The answer to a login says that what went before can do nothing any more. */
+TEST_F_TIMEOUT(rights, old_queue_pairs_are_dead, 100)
+{
+	struct keyed old, k, observer;
+	struct known known;
+	int i;
+
+	patience_ms = 20000;
+	ASSERT_EQ(0, k_open(&observer, "bob", BOB, 0));
+	ASSERT_EQ(0, begin(&old, "alice", ALICE, &known));
+	ASSERT_EQ(0, wc_segments(&old.s));
+	for (i = 0; i < 4; i++) {
+		ASSERT_TRUE(own_rdma(&old, IBV_WR_RDMA_WRITE, LEN, 'a')) TH_LOG("%d", i);
+		ASSERT_TRUE(content_is(&observer, 'a')) TH_LOG("%d", i);
+		/* The old connection is as it was: nobody has said that it is to end. */
+		ASSERT_EQ(0, resume(&k, "alice", ALICE, &known)) TH_LOG("%d", i);
+		EXPECT_FALSE(late_write(&old, &observer)) TH_LOG("%d", i);
+		EXPECT_TRUE(is_resumed(&k, &known)) TH_LOG("%d", i);
+		EXPECT_TRUE(wc_ends(&old.s.admin, 20000)) TH_LOG("%d", i);
+		EXPECT_TRUE(content_is(&observer, 'a')) TH_LOG("%d", i);
+		k_close(&old);
+		remember(&known, &k);
+		old = k;
+		ASSERT_EQ(0, k_queue(&old, &old.s.io, 1)) TH_LOG("%d", i);
+		ASSERT_EQ(0, wc_segments(&old.s)) TH_LOG("%d", i);
+	}
+	k_close(&old);
+	k_close(&observer);
+}
+
 /* --- the order of connections ----------------------------------------------------------- */
 
 /* A login that comes late, by a connection that its client has given up for a newer one. */
@@ -188,6 +317,31 @@ TEST_F_TIMEOUT(limit, half_open, 60)
 		wc_close(&q[i]);
 	ASSERT_EQ(0, resume_soon(&k, "alice", ALICE, &known));
 	EXPECT_TRUE(is_resumed(&k, &known));
+	k_close(&k);
+}
+
+/* Who says nothing has lost his connection; his session waits for him, but not for ever. */
+TEST_F_TIMEOUT(limit, silent, 200)
+{
+	const double factor = atof(vm_env("LAB_TIME_FACTOR", "1"));
+	struct known known = { .keep_alive_ms = 1000 * factor };
+	struct keyed k;
+
+	random_bytes(known.instance, sizeof(known.instance));
+	ASSERT_EQ(0, begin_as(&k, "alice", ALICE, &known));
+	EXPECT_TRUE(wc_ends(&k.s.admin, 60000 * factor));
+	ASSERT_EQ(0, order("until_true 10 detached_are 1"));
+	k_close(&k);
+	known.loss_timeout = 3;
+	ASSERT_EQ(0, resume(&k, "alice", ALICE, &known));
+	EXPECT_TRUE(is_resumed(&k, &known));
+	remember(&known, &k);
+	EXPECT_TRUE(wc_ends(&k.s.admin, 60000 * factor));
+	k_close(&k);
+	ASSERT_EQ(0, order("until_true 20 no_sessions"));
+	ASSERT_EQ(0, resume(&k, "alice", ALICE, &known));
+	EXPECT_FALSE(is_resumed(&k, &known));
+	EXPECT_NE(known.session_id, k.s.login.session_id);
 	k_close(&k);
 }
 
