@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who has promised to be heard of and says nothing, while others keep that promise or have
+ * made none.
+ */
+#include "patience.h"
+#include "wireclient.h"
+#include "window.h"
+
+#define PROMISE_MS	1000	/* on a fast kernel */
+#define GRACE		5	/* seconds that the server waits besides */
+#define TRIES		3
+
+static double factor(void)
+{
+	return atof(vm_env("LAB_TIME_FACTOR", "1"));
+}
+
+/* An admin queue and one for I/O; @ms: 0: nothing is promised. */
+static int enter(struct wc_session *s, u32 ms)
+{
+	struct pmof_wire_login w;
+	int rc;
+
+	wc_put_login(&w, vm_env("PMOF_NS", "data"), 0);
+	w.keep_alive_ms = htole32(ms);
+	rc = wc_enter_by(s, &w);
+	if (!rc)
+		rc = wc_some_segments(s, 1);
+	return rc ? rc : wc_connect(&s->io, 1, s->login.session_id);
+}
+
+static int admin_call(struct wc_session *s, u8 opcode)
+{
+	struct pmof_wire_hdr h;
+
+	pmof_put_hdr(&h, opcode, 5, sizeof(h), 0);
+	return wc_call(&s->admin, &h, sizeof(h));
+}
+
+static int read_something(struct wc_session *s, int ms)
+{
+	wc_post(&s->io, IBV_WR_RDMA_READ, 64, s->seg[0].addr, s->seg[0].rkey);
+	return wc_completed(&s->io, s->io.posts, ms);
+}
+
+struct four {
+	struct wc_session silent;	/* but for a READ now and then */
+	struct wc_session messages;	/* what it says is for an I/O queue */
+	struct wc_session alive;	/* sends KEEPALIVE */
+	struct wc_session free;		/* has promised nothing, and says nothing */
+	double since;			/* before its login */
+	double ended;			/* after how long it did */
+	double spoke;			/* when all that is to be said had been */
+	double gap;			/* the longest in which that was not */
+};
+
+static int begin(struct four *f)
+{
+	u32 ms = PROMISE_MS * factor();
+	int rc;
+
+	memset(f, 0, sizeof(*f));
+	f->spoke = vm_now();
+	rc = enter(&f->messages, ms) ?: enter(&f->alive, ms) ?: enter(&f->free, 0);
+	f->since = vm_now();
+	return rc ?: enter(&f->silent, ms);
+}
+
+static int speak(struct four *f)
+{
+	struct pmof_range range = { WINDOW_OFF, 64 };
+	char buf[64];
+
+	return admin_call(&f->alive, PMOF_MSG_KEEPALIVE) ?:
+	       wc_call(&f->messages.io, buf, pmof_put_persist((void *)buf, 3, &range, 1));
+}
+
+/* Until the silent one is ended, or for a time that is far too long. */
+static int wait_for_the_end(struct four *f)
+{
+	double until = f->since + 60 * factor(), now;
+	int rc;
+
+	do {
+		rc = speak(f);
+		now = vm_now();
+		f->gap = now - f->spoke > f->gap ? now - f->spoke : f->gap;
+		f->spoke = now;
+		if (rc)
+			return rc;
+		read_something(&f->silent, 1000);
+		if (wc_ends(&f->silent.admin, 10) || f->silent.io.ended)
+			f->ended = vm_now() - f->since;
+		usleep(200000);
+	} while (!f->ended && vm_now() < until);
+	return 0;
+}
+
+static void finish(struct four *f)
+{
+	wc_close_session(&f->silent);
+	wc_close_session(&f->messages);
+	wc_close_session(&f->alive);
+	wc_close_session(&f->free);
+}
+
+/*
+ * RDMA is no message, and any message is one.  A machine that has stood still itself has
+ * broken its promise: then once more.
+ */
+TEST_F_TIMEOUT(window, a_promise_to_be_heard_of, 200)
+{
+	const double promise = PROMISE_MS / 1e3 * factor();
+	struct four f;
+	int rc, tries = 0;
+
+	for (;;) {
+		ASSERT_EQ(0, begin(&f));
+		rc = wait_for_the_end(&f);
+		if (f.gap < (promise + GRACE) / 2 || ++tries == TRIES)
+			break;
+		finish(&f);
+	}
+	if (f.gap >= (promise + GRACE) / 2) {
+		finish(&f);
+		SKIP(return, "we ourselves were silent for %.1f s", f.gap);
+	}
+	ASSERT_EQ(0, rc) TH_LOG("who keeps his promise has been ended");
+	EXPECT_LT(0, f.ended) TH_LOG("it is silent, and still there");
+	EXPECT_LT(promise + GRACE - 1, f.ended);
+	TH_LOG("ended after %.1f s; the longest that we said nothing is %.1f s", f.ended, f.gap);
+	EXPECT_EQ(0, admin_call(&f.alive, PMOF_MSG_GET_STATS));
+	EXPECT_EQ(0, admin_call(&f.messages, PMOF_MSG_GET_STATS));
+	EXPECT_EQ(0, admin_call(&f.free, PMOF_MSG_GET_STATS));
+	EXPECT_EQ(IBV_WC_SUCCESS, read_something(&f.free, 20000));
+	finish(&f);
+}
+
+/* The promise is that of the login: one that does not come in time is not waited for. */
+TEST_F_TIMEOUT(window, a_message_is_no_login, 60)
+{
+	char buf[sizeof(struct pmof_wire_challenge)];
+	struct pmof_wire_challenge *w = (void *)buf;
+	struct wc_queue q;
+
+	ASSERT_EQ(0, wc_connect(&q, 0, 0));
+	memset(w, 7, sizeof(*w));
+	pmof_put_hdr(&w->hdr, PMOF_MSG_CHALLENGE, 1, sizeof(*w), 0);
+	EXPECT_EQ(0, wc_call(&q, w, sizeof(*w)));
+	EXPECT_TRUE(wc_ends(&q, 40000 * factor())) TH_LOG("not logged in, and still there");
+	wc_close(&q);
+}
+
+TEST_HARNESS_MAIN
