@@ -65,25 +65,72 @@ static inline void fuzz_damage(uint64_t *rnd, void *buf, size_t len, unsigned in
 	}
 }
 
+/* --- processes ------------------------------------------------------------- */
+
+#define FUZZ_SEEN	(1 << 18)
+#define FUZZ_FLUSH	256
+
+/* What all processes of a fuzzer see. */
+struct fuzz_shared {
+	uint64_t calls, failed;
+	uint64_t places;		/* that any of them has come to */
+	volatile sig_atomic_t stop;
+	unsigned char seen[FUZZ_SEEN];	/* by a hash of the place */
+};
+
+/* Of one process, not yet added to the above: a line that all write to is dear. */
+static uint32_t fuzz_calls, fuzz_failed;
+
+static inline void *fuzz_memory(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		abort();
+	return p;
+}
+
+static inline struct fuzz_shared *fuzz_share(void)
+{
+	return fuzz_memory(sizeof(struct fuzz_shared));
+}
+
+static inline void fuzz_flush(struct fuzz_shared *s)
+{
+	__atomic_fetch_add(&s->calls, fuzz_calls, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->failed, fuzz_failed, __ATOMIC_RELAXED);
+	fuzz_calls = 0;
+	fuzz_failed = 0;
+}
+
+static inline void fuzz_count(struct fuzz_shared *s, int rc)
+{
+	fuzz_failed += rc < 0;
+	if (++fuzz_calls == FUZZ_FLUSH)
+		fuzz_flush(s);
+}
+
 /* --- coverage ------------------------------------------------------------- */
 
 #define KCOV_INIT_TRACE	_IOR('c', 1, unsigned long)
 #define KCOV_ENABLE	_IO('c', 100)
 #define KCOV_WORDS	(64 << 10)
-#define FUZZ_SEEN	(1 << 16)
 
 struct fuzz_cover {
+	struct fuzz_shared *shared;
 	unsigned long *trace;		/* NULL: this kernel has no kcov */
-	unsigned char seen[FUZZ_SEEN];	/* by a hash of the place */
-	unsigned int places;
 };
 
-/* For the calling thread. */
-static inline void fuzz_cover_start(struct fuzz_cover *c)
+/*
+ * For the calling thread: what it runs in the kernel itself, so neither workers' part of a
+ * call nor the server's. Only pmof's own code is traced (scripts/build-modules).
+ */
+static inline void fuzz_cover_start(struct fuzz_cover *c, struct fuzz_shared *s)
 {
 	int fd = open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC);
 	void *map;
 
+	c->shared = s;
 	if (fd < 0 || ioctl(fd, KCOV_INIT_TRACE, KCOV_WORDS))
 		return;
 	map = mmap(NULL, KCOV_WORDS * sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -97,61 +144,85 @@ static inline void fuzz_cover_before(struct fuzz_cover *c)
 		__atomic_store_n(&c->trace[0], 0, __ATOMIC_RELAXED);
 }
 
-/* True if the call came to a place that was not seen before. */
+/* True if the call came to a place that no process has seen before. */
 static inline bool fuzz_cover_after(struct fuzz_cover *c)
 {
 	unsigned long i, n;
-	bool new = false;
+	uint64_t new = 0;
 
 	if (!c->trace)
 		return false;
 	n = __atomic_load_n(&c->trace[0], __ATOMIC_RELAXED);
 	for (i = 1; i <= n && i < KCOV_WORDS; i++) {
-		unsigned int h = (c->trace[i] * 0x9e3779b97f4a7c15ULL) >> 48;
+		unsigned char *seen = &c->shared->seen[(c->trace[i] * 0x9e3779b97f4a7c15ULL) >> 46];
 
-		if (!c->seen[h]) {
-			c->seen[h] = 1;
-			c->places++;
-			new = true;
+		if (!*seen) {
+			*seen = 1;
+			new++;
 		}
 	}
+	if (new)
+		__atomic_fetch_add(&c->shared->places, new, __ATOMIC_RELAXED);
 	return new;
 }
 
-/* --- processes ------------------------------------------------------------- */
-
-/* What all processes of a fuzzer see. */
-struct fuzz_shared {
-	uint64_t calls, failed;
-	uint64_t places;		/* the most that one process has seen */
-	volatile sig_atomic_t stop;
+/*
+ * What came to a new place, to be changed further, by any of the processes. One may be read
+ * while it is being replaced: it is only something to begin with.
+ */
+struct fuzz_corpus {
+	size_t size;
+	unsigned int nr, max;
+	unsigned char entry[];
 };
 
-static inline struct fuzz_shared *fuzz_share(void)
+static inline struct fuzz_corpus *fuzz_corpus(size_t size, unsigned int max)
 {
-	void *p = mmap(NULL, sizeof(struct fuzz_shared), PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct fuzz_corpus *c = fuzz_memory(sizeof(*c) + size * max);
 
-	if (p == MAP_FAILED)
-		abort();
-	return p;
+	c->size = size;
+	c->max = max;
+	return c;
 }
 
-static inline void fuzz_count(struct fuzz_shared *s, int rc)
+static inline void fuzz_keep(struct fuzz_corpus *c, uint64_t *rnd, const void *what)
 {
-	__atomic_fetch_add(&s->calls, 1, __ATOMIC_RELAXED);
-	if (rc < 0)
-		__atomic_fetch_add(&s->failed, 1, __ATOMIC_RELAXED);
+	unsigned int i = __atomic_fetch_add(&c->nr, 1, __ATOMIC_RELAXED);
+
+	if (i >= c->max)
+		i = vm_rnd(rnd) % c->max;
+	memcpy(c->entry + i * c->size, what, c->size);
+}
+
+/* One of those that were kept; false if there is none. */
+static inline bool fuzz_again(struct fuzz_corpus *c, uint64_t *rnd, void *what)
+{
+	unsigned int nr = __atomic_load_n(&c->nr, __ATOMIC_RELAXED);
+
+	if (!nr)
+		return false;
+	memcpy(what, c->entry + vm_rnd(rnd) % (nr < c->max ? nr : c->max) * c->size, c->size);
+	return true;
+}
+
+/* --- running ---------------------------------------------------------------- */
+
+/* As many as can run at once, two at least: calls shall meet. */
+static inline int fuzz_cpus(void)
+{
+	int n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 2 ? 2 : n > 16 ? 16 : n;
 }
 
 /*
  * Runs @run in @n processes for @seconds. Returns how many did not end well: killed by
- * a signal, or still there a minute after they were to stop (a call hangs).
+ * a signal, or still there a minute (of a fast kernel) after they were to stop (a call hangs).
  */
 static inline int fuzz_processes(struct fuzz_shared *s, int n, int seconds,
 				 void (*run)(struct fuzz_shared *s, int who))
 {
-	double until = vm_now() + seconds;
+	double until = vm_now() + seconds, patience = 60 * atoi(vm_env("LAB_TIME_FACTOR", "1"));
 	int i, status, bad = 0, left = 0;
 	pid_t pids[64];
 
@@ -159,13 +230,14 @@ static inline int fuzz_processes(struct fuzz_shared *s, int n, int seconds,
 		pids[i] = fork();
 		if (!pids[i]) {
 			run(s, i);
+			fuzz_flush(s);
 			_exit(0);
 		}
 	}
 	for (left = i; left; usleep(50000)) {
 		if (vm_now() > until)
 			s->stop = 1;
-		if (vm_now() > until + 60)
+		if (vm_now() > until + patience)
 			return bad + left;
 		for (i = 0; i < n && i < 64; i++) {
 			if (pids[i] <= 0 || waitpid(pids[i], &status, WNOHANG) != pids[i])
