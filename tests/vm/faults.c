@@ -141,16 +141,13 @@ static int nothing(void)
 static struct path paths[] = {
 	PATH("load the modules", NOTHING, unload_modules, load_modules, unload_modules),
 	PATH("export", MODULES, load_modules, export_namespace, unexport),
-	PATH("client with a key", MODULES, nothing, make_client, remove_client),
 	PATH("unexport under a session", MODULES, export_and_connect, disable,
 	     disconnect_and_unexport, .always = true),
 	PATH("connect and log in", EXPORT, nothing, connect_it, disconnect),
 	PATH_PAGES("connect and log in", EXPORT, nothing, connect_it, disconnect),
-	PATH("log in with a key", EXPORT, make_client, connect_with_key, disconnect),
 	PATH("disconnect", EXPORT, connect_it, disconnect, nothing, .always = true),
-	PATH("resume", EXPORT, connected_with_key, resume, works, .always = true, .loses = true),
-	PATH_PAGES("resume", EXPORT, connected_with_key, resume, works, .always = true,
-		   .loses = true),
+	PATH("resume", EXPORT, connected_and_open, resume, works, .always = true, .loses = true),
+	PATH_PAGES("resume", EXPORT, connected_and_open, resume, works, .always = true, .loses = true),
 	PATH("character device", EXPORT, connected, chardev_io, disconnect_if_dead),
 	PATH_PAGES("character device", EXPORT, connected, chardev_io, disconnect_if_dead),
 	PATH("mapping", EXPORT, connected, mapping_io, disconnect_if_dead),
@@ -278,7 +275,6 @@ int main(int argc, char **argv)
 			bad += !try_path(&paths[i], ++n);
 	}
 	unexport();
-	remove_client();
 	printf("1..%u\n# %-28s %8s %8s %10s\n", n, "path", "failures", "errors", "not clean");
 	for (i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		printf("# %-28s %8u %8u %10u\n", paths[i].name, paths[i].failures, paths[i].errors,

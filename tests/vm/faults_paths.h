@@ -35,13 +35,21 @@ static int unload_modules(void)
 		     " done; [ ! -d /sys/module/$m ] || exit 1; done");
 }
 
+/* A client that has to prove who it is. */
+static int make_client(void)
+{
+	if (mkdir(CLIENT, 0755) && errno != EEXIST)
+		return -errno;
+	return vm_write_file(CLIENT "/key", KEY "\n");
+}
+
 static int export_namespace(void)
 {
-	int rc = 0;
+	int rc = make_client();
 
-	if (mkdir(CONFIG "/namespaces/data", 0755))
-		return -errno;
-	rc = vm_write_file(CONFIG "/namespaces/data/device_path", "/dev/pmem0\n");
+	if (!rc && mkdir(CONFIG "/namespaces/data", 0755))
+		rc = -errno;
+	rc = rc ? rc : vm_write_file(CONFIG "/namespaces/data/device_path", "/dev/pmem0\n");
 	rc = rc ? rc : vm_write_file(CONFIG "/namespaces/data/enable", "1\n");
 	if (!rc && mkdir(CONFIG "/ports/1", 0755))
 		rc = -errno;
@@ -65,7 +73,7 @@ static int unexport(void)
 		if (rmdir(CONFIG "/namespaces/data"))
 			return -errno;
 	}
-	return 0;
+	return rmdir(CLIENT) && errno != ENOENT ? -errno : 0;
 }
 
 static int disable(void)
@@ -73,30 +81,11 @@ static int disable(void)
 	return vm_write_file(CONFIG "/namespaces/data/enable", "0\n");
 }
 
-/* A client that has to prove who it is. */
-static int make_client(void)
-{
-	if (mkdir(CLIENT, 0755) && errno != EEXIST)
-		return -errno;
-	return vm_write_file(CLIENT "/key", KEY "\n");
-}
-
-static int remove_client(void)
-{
-	return rmdir(CLIENT) && errno != ENOENT ? -errno : 0;
-}
-
 /* --- the client --------------------------------------------------------------------- */
 
 static int connect_it(void)
 {
-	instance = vm_connect("queues=1,depth=16,block=1,reconnect_delay=1");
-	return instance < 0 ? instance : 0;
-}
-
-static int connect_with_key(void)
-{
-	instance = vm_connect("queues=1,depth=16,reconnect_delay=1,id=keyed,key=" KEY);
+	instance = vm_connect("queues=1,depth=16,block=1,reconnect_delay=1,id=keyed,key=" KEY);
 	return instance < 0 ? instance : 0;
 }
 
@@ -140,15 +129,10 @@ static int disconnect_and_unexport(void)
 
 static int resumed_fd = -1;
 
-static int connected_with_key(void)
+static int connected_and_open(void)
 {
-	int rc = 0;
+	int rc = connected();
 
-	if (instance < 0 || !vm_attr_is(instance, "state", "live")) {
-		disconnect();
-		rc = make_client();
-		rc = rc ? rc : connect_with_key();
-	}
 	resumed_fd = rc ? rc : vm_open(instance, O_RDWR);
 	return resumed_fd < 0 ? resumed_fd : 0;
 }
@@ -191,7 +175,7 @@ static int works(void)
 
 	if (vm_attr_is(instance, "state", "dead")) {
 		close(resumed_fd);
-		rc = connected_with_key();
+		rc = connected_and_open();
 		if (rc)
 			return rc;
 	}

@@ -382,7 +382,7 @@ static uint64_t wrong_value(struct fuzzer *f, const struct shape *s, enum class 
 		return f->ns_size + (v % 2 ? (v >> 8) % 4096 : v >> 1 & ~f->ns_size);
 	case LENGTH:
 		return f->ns_size + 1 + (v % 2 ? (v >> 8) % 4096 : v >> 1);
-	case GENERATION:	/* a GET's may be an output, which is not looked at */
+	case GENERATION:	/* that of a GET may be an output, and is not looked at */
 		return s->opcode == PMOF_OP_GET ? 0 : v | 1ULL << (48 + v % 16);
 	case OPCODE:
 		return v % 2 ? 0 : 64 + v % 190;
