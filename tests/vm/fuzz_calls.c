@@ -29,7 +29,7 @@ struct call {
 		struct pmof_rw rw;
 	} arg;
 	struct pmof_op ops[OPS];
-	bool ops_here;		/* arg.submit.ops is their address, which is another one in a copy */
+	bool ops_here;		/* arg.submit.ops is their address: another one in a copy */
 };
 
 /* --- ioctls -------------------------------------------------------------------- */

@@ -193,7 +193,7 @@ static void refused_commands(struct fuzzer *f)
 	b.n = BATCH;
 	for (i = 0; i < BATCH; i++) {
 		spoil(f, &op_shape, &b.cmd[i].op);
-		/* Behind a link that broke they would not be looked at; in a worker it takes long. */
+		/* Behind a broken link none is looked at; in a worker it takes long. */
 		b.cmd[i].sqe_flags = 0;
 	}
 	run_batch(f, &b);

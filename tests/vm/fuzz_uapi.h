@@ -18,8 +18,8 @@
 /* --- the description --------------------------------------------------------- */
 
 enum class {
-	SIZE, FLAGS, OFFSET, LENGTH, BUFFER, GENERATION, OPCODE, ZERO, WORD, OPS_POINTER, NR_OPS, OUT,
-	COMPARE, OPERAND, SESSION, ASKED, ROOM,
+	SIZE, FLAGS, OFFSET, LENGTH, BUFFER, GENERATION, OPCODE, ZERO, WORD, OPS_POINTER, NR_OPS,
+	OUT, COMPARE, OPERAND, SESSION, ASKED, ROOM,
 	/* Of a store's messages. */
 	EPOCH, NUMBER, EXPECTED, VALUE_LENGTH, KEY_LENGTH, LEASE, INLINE, CURSOR, SMALL,
 };
@@ -116,8 +116,8 @@ struct fuzzer {
 	uint64_t rnd, ns_size, session, generation;
 	struct pmof_object prepared;	/* the last one */
 	int fd;
-	bool store;			/* the namespace is one: only its messages may change it */
-	bool refused;			/* what is being made will be: what a message says is all one */
+	bool store;		/* the namespace is one: only its messages may change it */
+	bool refused;		/* what is being made will be: no message is looked at */
 	char *buf, *read_only, *own;	/* of BUF bytes; the last is a mapping of the device */
 	struct fuzz_cover cover;
 	struct fuzz_corpus *calls, *batches, *file_calls;
