@@ -16,9 +16,11 @@ static void keep_alive_work(struct work_struct *work)
 {
 	struct pmof_conn *conn = container_of(to_delayed_work(work), struct pmof_conn, keep_alive);
 
-	/* Where no answer comes in time, the call has lost the connection. */
-	if (pmof_admin_keep_alive(conn))
+	/* Also where what has come is no answer, or none could be asked for: nobody asks again. */
+	if (pmof_admin_keep_alive(conn)) {
+		pmof_conn_lost(conn, PMOF_NO_ANSWER);
 		return;
+	}
 	pmof_stat_inc(conn->stats, PMOF_STAT_KEEP_ALIVES);
 	queue_delayed_work(pmof_wq, &conn->keep_alive, interval(conn));
 }

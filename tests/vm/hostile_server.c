@@ -28,13 +28,14 @@ enum wrong {
 	ANNOUNCE_KIND,
 	ANNOUNCE_SHORT,
 	ADMIN_UNASKED,
+	KEEP_ALIVE_OPCODE,	/* of what answers one */
 	NR_WRONG
 };
 
 static const char * const wrong_name[NR_WRONG] = {
 	"silent", "no answer", "other opcode", "request", "long", "bad status", "unknown tag",
 	"twice", "short", "announcement of an unknown kind", "short announcement",
-	"an answer on the admin queue",
+	"an answer on the admin queue", "other opcode to a KEEPALIVE",
 };
 
 struct server {
@@ -172,6 +173,15 @@ static void do_wrong(struct server *s, u8 opcode, u16 tag)
 	}
 }
 
+static void answer_admin(struct server *s, const struct pmof_wire_hdr *h)
+{
+	u8 opcode = h->opcode | PMOF_MSG_REPLY;
+
+	if (s->wrong == KEEP_ALIVE_OPCODE && h->opcode == PMOF_MSG_KEEPALIVE)
+		opcode = PMOF_MSG_GET_STATS | PMOF_MSG_REPLY;
+	send_header(&s->admin, opcode, le16toh(h->tag), 0, sizeof(*h));
+}
+
 /* Ends when the client has left, or is killed. */
 static int serve(enum wrong wrong)
 {
@@ -183,11 +193,8 @@ static int serve(enum wrong wrong)
 	if (let_in(&s))
 		return 2;
 	while (!s.admin.ended && !s.io.ended) {
-		if (wc_recv(&s.admin, &msg, 10) >= (ssize_t)sizeof(*h) && answers) {
-			h = msg;
-			send_header(&s.admin, h->opcode | PMOF_MSG_REPLY, le16toh(h->tag), 0,
-				    sizeof(*h));
-		}
+		if (wc_recv(&s.admin, &msg, 10) >= (ssize_t)sizeof(*h) && answers)
+			answer_admin(&s, msg);
 		if (wc_recv(&s.io, &msg, 10) >= (ssize_t)sizeof(*h) && answers) {
 			h = msg;
 			answers = wrong != NO_ANSWER;
