@@ -8,6 +8,8 @@
  * With pmof_fail.ko (tests/sanitized/fail) it is the n-th in any thread; without, by
  * the kernel's fail-nth, the n-th allocation of this one.
  */
+#include <regex.h>
+
 #include "faults_io.h"
 
 #define ARM		"/sys/kernel/debug/pmof_fail/arm"
@@ -259,6 +261,22 @@ static bool try_path(struct path *p, unsigned int number)
 	return ok;
 }
 
+/* Is it among those that the pattern, an extended regular expression, names? */
+static bool is_asked_for(const struct path *p, const char *pattern)
+{
+	regex_t re;
+	bool match;
+
+	if (!pattern)
+		return true;
+	if (regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB))
+		return false;
+	match = !regexec(&re, p->name, 0, NULL, 0);
+	regfree(&re);
+	return match;
+}
+
+/* usage: faults [PATTERN] */
 int main(int argc, char **argv)
 {
 	unsigned int i, bad = 0, n = 0;
@@ -269,7 +287,7 @@ int main(int argc, char **argv)
 	printf("TAP version 13\n");
 	choose_means();
 	for (i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		if (argc > 1 && strcmp(argv[1], paths[i].name))
+		if (!is_asked_for(&paths[i], argc > 1 ? argv[1] : NULL))
 			continue;
 		if (!by_task || !only_by_any_thread(&paths[i]))
 			bad += !try_path(&paths[i], ++n);
@@ -279,5 +297,5 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		printf("# %-28s %8u %8u %10u\n", paths[i].name, paths[i].failures, paths[i].errors,
 		       paths[i].dirty);
-	return bad ? 1 : unload_modules() ? 1 : 0;
+	return bad || !n ? 1 : unload_modules() ? 1 : 0;
 }
