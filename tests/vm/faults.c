@@ -23,17 +23,17 @@ enum needs { NOTHING, MODULES, EXPORT };
 
 struct path {
 	const char *name;
-	enum needs needs;
 	/* Before and after, undisturbed; begin's failure ends the program. */
 	int (*begin)(void);
 	/* The path: 0 or -errno. */
 	int (*run)(void);
 	int (*end)(void);
+	enum needs needs;
 	unsigned int kinds;
+	unsigned int failures, errors, dirty;
 	bool always;		/* an error is no excuse: it has to succeed */
 	bool loses;		/* the first SEND or WRITE fails, besides */
 	bool over;		/* got through untouched */
-	unsigned int failures, errors, dirty;
 };
 
 static bool by_task;		/* by fail-nth */
