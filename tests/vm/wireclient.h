@@ -100,7 +100,7 @@ static inline int wc_post_recv(struct wc_queue *q, int i)
 }
 
 /* Of this process, which has one device. */
-static struct wc_parts wc_kept[WC_KEPT + 1];
+static struct wc_parts wc_kept[WC_KEPT + 1];	/* the last stays free */
 static int wc_nr_kept;
 
 static inline int wc_parts_make(struct wc_parts *p, struct ibv_context *verbs)
@@ -141,10 +141,13 @@ static inline int wc_parts_get(struct wc_parts *p, struct ibv_context *verbs)
 
 static inline void wc_parts_put(struct wc_parts *p)
 {
-	if (WC_KEPT && p->mr && wc_nr_kept < WC_KEPT)
+#if WC_KEPT
+	if (p->mr && wc_nr_kept < WC_KEPT) {
 		wc_kept[wc_nr_kept++] = *p;
-	else
-		wc_parts_free(p);
+		return;
+	}
+#endif
+	wc_parts_free(p);
 }
 
 static inline int wc_resources(struct wc_queue *q, bool receive)
