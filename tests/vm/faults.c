@@ -100,6 +100,22 @@ static void resources(char *buf, size_t size)
 	get_output("rdma resource show", buf, size);
 }
 
+/* What they are when nothing is on its way any more. */
+static void settled_resources(char *buf, size_t size)
+{
+	char before[1024];
+	int tries;
+
+	resources(buf, size);
+	for (tries = 0; tries < 60; tries++) {
+		memcpy(before, buf, size);
+		usleep(500000);
+		resources(buf, size);
+		if (!strcmp(before, buf))
+			return;
+	}
+}
+
 /* Whoever ends a session does so in its own time. */
 static bool same_resources(const char *before)
 {
@@ -230,8 +246,10 @@ static void sweep(struct path *p)
 		p->dirty++;
 		return;
 	}
-	if (instance < 0 || p->loses)
-		resources(before, sizeof(before));
+	/* Of a connection that breaks, with it; else without one, which a failure may leave. */
+	if (!p->loses)
+		disconnect();
+	settled_resources(before, sizeof(before));
 	for (nth = 1; nth <= MOST && one_failure(p, nth, before); nth++)
 		;
 }

@@ -23,7 +23,8 @@ static int submit(int fd)
 	struct pmof_op ops[] = {
 		{ .size = sizeof(*ops), .opcode = PMOF_OP_PUT, .offset = 5 * MiB, .length = 4 * KiB,
 		  .addr = (uintptr_t)page_buf },
-		{ .size = sizeof(*ops), .opcode = PMOF_OP_FETCH_ADD, .offset = 80, .operand = 1 },
+		{ .size = sizeof(*ops), .opcode = PMOF_OP_FETCH_ADD, .offset = 80, .length = 8,
+		  .operand = 1 },
 		{ .size = sizeof(*ops), .opcode = PMOF_OP_PUT, .flags = PMOF_F_PERSIST,
 		  .offset = 5 * MiB + 4 * KiB, .length = 100, .addr = (uintptr_t)page_buf },
 	};
