@@ -21,14 +21,12 @@ static void note(int *first, int rc)
 static int submit(int fd)
 {
 	struct pmof_op ops[] = {
-		{ .size = sizeof(*ops), .opcode = PMOF_OP_PUT, .offset = 5 * MiB, .length = 4 * KiB,
-		  .addr = (uintptr_t)page_buf },
-		{ .size = sizeof(*ops), .opcode = PMOF_OP_FETCH_ADD, .offset = 80, .length = 8,
-		  .operand = 1 },
-		{ .size = sizeof(*ops), .opcode = PMOF_OP_PUT, .flags = PMOF_F_PERSIST,
-		  .offset = 5 * MiB + 4 * KiB, .length = 100, .addr = (uintptr_t)page_buf },
+		ring_make_op(PMOF_OP_PUT, 0, 5 * MiB, 4 * KiB, page_buf),
+		ring_make_op(PMOF_OP_FETCH_ADD, 0, 80, 8, NULL),
+		ring_make_op(PMOF_OP_PUT, PMOF_F_PERSIST, 5 * MiB + 4 * KiB, 100, page_buf),
 	};
 
+	ops[1].operand = 1;
 	return vm_submit(fd, ops, sizeof(ops) / sizeof(*ops));
 }
 

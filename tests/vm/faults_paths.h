@@ -158,7 +158,7 @@ static int is_back(uint64_t before)
  */
 static int resume(void)
 {
-	double until = vm_now() + 60 * atof(vm_env("LAB_TIME_FACTOR", "1"));
+	double until = vm_now() + 60 * vm_time_factor();
 	uint64_t before = vm_attr_number(instance, "reconnects");
 	int rc;
 

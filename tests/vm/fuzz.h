@@ -222,7 +222,7 @@ static inline int fuzz_cpus(void)
 static inline int fuzz_processes(struct fuzz_shared *s, int n, int seconds,
 				 void (*run)(struct fuzz_shared *s, int who))
 {
-	double until = vm_now() + seconds, patience = 60 * atoi(vm_env("LAB_TIME_FACTOR", "1"));
+	double until = vm_now() + seconds, patience = 60 * vm_time_factor();
 	int i, status, bad = 0, left = 0;
 	pid_t pids[64];
 

@@ -194,60 +194,60 @@ static bool try_message(struct wc_queue *q, const void *msg, size_t len)
 	return n > 0;
 }
 
-/* The first messages on a new admin queue: damaged logins. */
-static void bad_login(uint64_t *rnd)
+static void try_messages(struct wc_queue *q, uint64_t *rnd,
+			 size_t (*some)(uint64_t *rnd, char *buf))
 {
-	char buf[sizeof(struct pmof_wire_login)];
-	struct wc_queue q;
+	char buf[PMOF_IO_MSG_SIZE + 64] = "";
 	size_t len;
 	int i;
 
-	if (!wc_connect(&q, 0, 0)) {
-		for (i = 0; i < MESSAGES; i++) {
-			len = some_login(rnd, buf);
-			if (fuzz_one_in(rnd, 4))
-				len = vm_rnd(rnd) % (len + 1);
-			if (!try_message(&q, buf, len))
-				break;
-		}
+	for (i = 0; i < MESSAGES; i++) {
+		len = some(rnd, buf);
+		if (!try_message(q, buf, len))
+			break;
 	}
+}
+
+static size_t some_cut_login(uint64_t *rnd, char *buf)
+{
+	size_t len = some_login(rnd, buf);
+
+	return fuzz_one_in(rnd, 4) ? vm_rnd(rnd) % (len + 1) : len;
+}
+
+static size_t some_proof(uint64_t *rnd, char *buf)
+{
+	return fuzz_one_in(rnd, 3) ? some_bad_beginning(rnd, buf) : some_login(rnd, buf);
+}
+
+/* The first messages on a new admin queue: damaged logins. */
+static void bad_login(uint64_t *rnd)
+{
+	struct wc_queue q;
+
+	if (!wc_connect(&q, 0, 0))
+		try_messages(&q, rnd, some_cut_login);
 	wc_close(&q);
 }
 
 /* Or others that nobody may send who is not logged in. */
 static void bad_beginning(uint64_t *rnd)
 {
-	char buf[PMOF_IO_MSG_SIZE + 64] = "";
 	struct wc_queue q;
-	size_t len;
-	int i;
 
-	if (!wc_connect(&q, 0, 0)) {
-		for (i = 0; i < MESSAGES; i++) {
-			len = some_bad_beginning(rnd, buf);
-			if (!try_message(&q, buf, len))
-				break;
-		}
-	}
+	if (!wc_connect(&q, 0, 0))
+		try_messages(&q, rnd, some_bad_beginning);
 	wc_close(&q);
 }
 
 /* Behind a challenge: logins that prove nothing, and all the others. */
 static void bad_proof(uint64_t *rnd)
 {
-	char buf[PMOF_IO_MSG_SIZE + 64] = "";
+	char buf[sizeof(struct pmof_wire_challenge)];
 	struct wc_queue q;
-	size_t len;
-	int i;
 
-	if (!wc_connect(&q, 0, 0) && try_message(&q, buf, some_challenge(rnd, buf))) {
-		for (i = 0; i < MESSAGES; i++) {
-			len = fuzz_one_in(rnd, 3) ? some_bad_beginning(rnd, buf) :
-			      some_login(rnd, buf);
-			if (!try_message(&q, buf, len))
-				break;
-		}
-	}
+	if (!wc_connect(&q, 0, 0) && try_message(&q, buf, some_challenge(rnd, buf)))
+		try_messages(&q, rnd, some_proof);
 	wc_close(&q);
 }
 
@@ -427,7 +427,7 @@ static void victim(struct fuzz_shared *s)
 
 static double turn_seconds(void)
 {
-	return TURN * atof(vm_env("LAB_TIME_FACTOR", "1"));
+	return TURN * vm_time_factor();
 }
 
 /* Adds a turn of the victim's to what it did in so many seconds. */

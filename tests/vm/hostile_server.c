@@ -206,20 +206,15 @@ static int serve(enum wrong wrong)
 
 /* --- the client ------------------------------------------------------------------------- */
 
-static double factor(void)
-{
-	return atof(vm_env("LAB_TIME_FACTOR", "1"));
-}
-
 static int connect_to_it(void)
 {
-	double until = vm_now() + 20 * factor();
+	double until = vm_now() + 20 * vm_time_factor();
 	char options[256];
 	int instance;
 
 	snprintf(options, sizeof(options), "addr=%s,port=%d,name=data,block=0,queues=1,persist=rpc,"
 		 "keep_alive_tmo=%d,reconnect_delay=1,fail_io_timeout=0", own_address(), PORT,
-		 (int)(4 * factor()));
+		 (int)(4 * vm_time_factor()));
 	/* It may not listen yet. */
 	while ((instance = vm_connect_raw(options)) == -ECONNREFUSED && vm_now() < until)
 		usleep(100000);
@@ -229,7 +224,7 @@ static int connect_to_it(void)
 /* True once the client has left the connection, which is not to be waited for in vain. */
 static bool has_left(int instance)
 {
-	double until = vm_now() + 60 * factor();
+	double until = vm_now() + 60 * vm_time_factor();
 
 	while (vm_attr_is(instance, "state", "live") && vm_now() < until)
 		usleep(20000);

@@ -11,11 +11,6 @@
 #define GRACE		5	/* seconds that the server waits besides */
 #define TRIES		3
 
-static double factor(void)
-{
-	return atof(vm_env("LAB_TIME_FACTOR", "1"));
-}
-
 /* An admin queue and one for I/O; @ms: 0: nothing is promised. */
 static int enter(struct wc_session *s, u32 ms)
 {
@@ -57,7 +52,7 @@ struct four {
 
 static int begin(struct four *f)
 {
-	u32 ms = PROMISE_MS * factor();
+	u32 ms = PROMISE_MS * vm_time_factor();
 	int rc;
 
 	memset(f, 0, sizeof(*f));
@@ -79,7 +74,7 @@ static int speak(struct four *f)
 /* Until the silent one is ended, or for a time that is far too long. */
 static int wait_for_the_end(struct four *f)
 {
-	double until = f->since + 60 * factor(), now;
+	double until = f->since + 60 * vm_time_factor(), now;
 	int rc;
 
 	do {
@@ -111,7 +106,7 @@ static void finish(struct four *f)
  */
 TEST_F_TIMEOUT(window, a_promise_to_be_heard_of, 200)
 {
-	const double promise = PROMISE_MS / 1e3 * factor();
+	const double promise = PROMISE_MS / 1e3 * vm_time_factor();
 	struct four f;
 	int rc, tries = 0;
 
@@ -148,7 +143,7 @@ TEST_F_TIMEOUT(window, a_message_is_no_login, 60)
 	memset(w, 7, sizeof(*w));
 	pmof_put_hdr(&w->hdr, PMOF_MSG_CHALLENGE, 1, sizeof(*w), 0);
 	EXPECT_EQ(0, wc_call(&q, w, sizeof(*w)));
-	EXPECT_TRUE(wc_ends(&q, 40000 * factor())) TH_LOG("not logged in, and still there");
+	EXPECT_TRUE(wc_ends(&q, 40000 * vm_time_factor())) TH_LOG("not logged in, and still there");
 	wc_close(&q);
 }
 

@@ -323,7 +323,7 @@ TEST_F_TIMEOUT(limit, half_open, 60)
 /* Who says nothing has lost his connection; his session waits for him, but not for ever. */
 TEST_F_TIMEOUT(limit, silent, 200)
 {
-	const double factor = atof(vm_env("LAB_TIME_FACTOR", "1"));
+	const double factor = vm_time_factor();
 	struct known known = { .keep_alive_ms = 1000 * factor };
 	struct keyed k;
 

@@ -37,6 +37,12 @@ static inline const char *vm_env(const char *name, const char *otherwise)
 	return v && *v ? v : otherwise;
 }
 
+/* How many times as slow as a kernel that Debian has built this one is. */
+static inline double vm_time_factor(void)
+{
+	return atof(vm_env("LAB_TIME_FACTOR", "1"));
+}
+
 /* The connection that the script made, and its number. */
 static inline int vm_instance(void)
 {
@@ -152,7 +158,7 @@ static inline int vm_connect_raw(const char *options)
  */
 static inline int vm_connect(const char *more)
 {
-	int factor = atoi(vm_env("LAB_TIME_FACTOR", "1"));
+	int factor = vm_time_factor();
 	char options[512], patience[32] = "";
 
 	if (!strstr(more, "keep_alive_tmo="))

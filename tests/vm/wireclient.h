@@ -443,7 +443,7 @@ static inline size_t wc_put_login(void *buf, const char *name, u32 flags)
 	if (read(fd, l.instance, sizeof(l.instance)) != sizeof(l.instance))
 		abort();
 	close(fd);
-	l.keep_alive_ms = 20000 * atof(vm_env("LAB_TIME_FACTOR", "1"));
+	l.keep_alive_ms = 20000 * vm_time_factor();
 	strncpy(l.name, name, sizeof(l.name) - 1);
 	return pmof_put_login(buf, 1, &l);
 }
