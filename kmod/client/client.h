@@ -77,6 +77,9 @@ static_assert(PMOF_STAT_MAX <= PMOF_STATS_NR, "counters fit");
 /* A device or queue pair can do less than the one before it: nobody below us returns it. */
 #define PMOF_LESS	EXFULL
 
+/* The server takes our new queue pair for one that is no more: another try may do. */
+#define PMOF_STALE	EUCLEAN
+
 struct pmof_bad_map;
 struct pmof_blk;
 struct pmof_chain;

@@ -6,6 +6,7 @@
 #define pr_fmt(fmt) "pmof-client: " fmt
 
 #include <linux/slab.h>
+#include <rdma/ib_cm.h>
 
 #include "client.h"
 
@@ -18,6 +19,15 @@ static int reject_errno(struct pmof_cm *cm, struct rdma_cm_event *ev)
 	int status;
 
 	data = rdma_consumer_reject_data(cm->id, ev, &len);
+	/*
+	 * The server's connection manager takes it for a queue pair that this machine had
+	 * before it crashed.  It ends that one now, so the next try may do.
+	 */
+	if (ev->status == IB_CM_REJ_STALE_CONN) {
+		pr_info("%pISpc: the server ends a connection of this machine's last life\n",
+			&cm->conn->peer);
+		return -PMOF_STALE;
+	}
 	if (!data) {
 		pr_info("%pISpc: connection rejected: %s\n", &cm->conn->peer,
 			rdma_reject_msg(cm->id, ev->status));

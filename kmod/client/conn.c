@@ -13,6 +13,9 @@
 #include "blk.h"
 #include "client.h"
 
+#define STALE_TRIES	5
+#define STALE_MS	50	/* behind the first, then twice as long each time */
+
 struct workqueue_struct *pmof_wq;
 /* Timers that are the way out for who waits in @pmof_wq: they need its last worker least. */
 struct workqueue_struct *pmof_timeout_wq;
@@ -394,16 +397,7 @@ static void end(struct pmof_conn *conn)
 	flush_delayed_work(&conn->recover);
 }
 
-/**
- * pmof_conn_create - connect to a namespace and make its device
- * @opt: checked options
- * @why: on error: what is wrong, a constant string, or NULL where the errno says it
- *
- * Return: the instance number, or a negative errno with nothing left behind.
- * The connection belongs to its registration; pmof_conn_remove() ends it.
- * Sleeps, for a bounded time.
- */
-int pmof_conn_create(const struct pmof_options *opt, const char **why)
+static int create(const struct pmof_options *opt, const char **why)
 {
 	struct pmof_conn *conn;
 	int rc, instance;
@@ -437,6 +431,33 @@ put:
 	put_device(&conn->dev);
 	module_put(THIS_MODULE);
 	return rc;
+}
+
+/**
+ * pmof_conn_create - connect to a namespace and make its device
+ * @opt: checked options
+ * @why: on error: what is wrong, a constant string, or NULL where the errno says it
+ *
+ * Behind a crash of this machine the server may still have queue pairs of its last life,
+ * with the numbers of these: each try has the server end one, and they are few.
+ *
+ * Return: the instance number, or a negative errno with nothing left behind.
+ * The connection belongs to its registration; pmof_conn_remove() ends it.
+ * Sleeps, for a bounded time.
+ */
+int pmof_conn_create(const struct pmof_options *opt, const char **why)
+{
+	unsigned int i;
+	int rc;
+
+	for (i = 0; i < STALE_TRIES; i++) {
+		rc = create(opt, why);
+		if (rc != -PMOF_STALE)
+			return rc;
+		if (msleep_interruptible(STALE_MS << i))
+			return -EINTR;
+	}
+	return -ECONNRESET;
 }
 
 /*
