@@ -274,13 +274,14 @@ int cmd_server_allow(int argc, char **argv)
 		       "sessions of clients that are not named end.",
 	};
 	struct allow_call c = { .name = NULL };
+	int failed = 0;
 	unsigned int i;
-	int ret = 0;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
-	for (i = 0; i < c.nr && !ret; i++)
-		ret = server_allow(c.name, &c.allow[i]);
-	return ret ? EXIT_FAILED : EXIT_OK;
+	for (i = 0; i < c.nr; i++)
+		if (server_allow(c.name, &c.allow[i]))
+			failed = 1;
+	return failed ? EXIT_FAILED : EXIT_OK;
 }
 
 int cmd_server_disallow(int argc, char **argv)
@@ -292,33 +293,35 @@ int cmd_server_disallow(int argc, char **argv)
 		       "theirs can touch it.",
 	};
 	struct allow_call c = { .name = NULL };
+	int ret, failed = 0;
 	unsigned int i;
-	int ret = 0;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
-	for (i = 0; i < c.nr && !ret; i++) {
+	for (i = 0; i < c.nr; i++) {
 		ret = disallow(c.name, c.allow[i].id);
-		if (ret)
-			explain(client_reasons, ret, "cannot disallow '%s' client '%s'", c.name,
-				c.allow[i].id);
+		if (!ret)
+			continue;
+		explain(client_reasons, ret, "cannot disallow '%s' client '%s'", c.name,
+			c.allow[i].id);
+		failed = 1;
 	}
-	return ret ? EXIT_FAILED : EXIT_OK;
+	return failed ? EXIT_FAILED : EXIT_OK;
 }
 
-/* From all lists, so that configfs lets it go. */
+/* From all lists, so that configfs lets it go; from as many as can be. */
 static int remove_client(const char *id)
 {
 	struct cfg_names names;
-	int i, ret;
+	int i, ret, failed;
 
-	ret = cfg_names(&names, CFG_PMOF "/namespaces");
-	for (i = 0; i < names.nr && !ret; i++) {
+	failed = cfg_names(&names, CFG_PMOF "/namespaces");
+	for (i = 0; i < names.nr; i++) {
 		ret = disallow(names.name[i], id);
-		if (ret == -ENOENT)
-			ret = 0;
+		if (ret && ret != -ENOENT && !failed)
+			failed = ret;
 	}
 	cfg_names_free(&names);
-	return ret ? ret : cfg_rmdir("clients/%s", id);
+	return failed ? failed : cfg_rmdir("clients/%s", id);
 }
 
 static error_t parse_remove(int key, char *arg, struct argp_state *state)

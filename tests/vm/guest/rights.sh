@@ -76,6 +76,13 @@ rights_reset() {
 	allow alice && allow bob && allow_ro carol
 }
 
+# One that fails holds no other up: who is to lose a right loses it.
+past_failures() {
+	fails_with "'nobody'" pmof server allow data nobody erin && [ -L "$NS/allowed_clients/erin" ] &&
+		fails_with "'nobody'" pmof server disallow data nobody erin other &&
+		grep -q "'other'" /tmp/fails.out && [ ! -L "$NS/allowed_clients/erin" ]
+}
+
 # server_tools: what pmof(1) has for all this; a part of the caller's suite.
 server_tools() {
 	t "a client with a new key" pmof server client add dave --generate /tmp/dave.key --max-sessions 3
@@ -93,6 +100,7 @@ server_tools() {
 	t "has made no client" test ! -e "$CONFIG/clients/erin"
 	chmod 600 /tmp/dave.key
 	t "a key from a file" pmof server client add erin --key /tmp/dave.key
+	t "allow and disallow go on behind a client that there is not" past_failures
 	t "disallow" pmof server disallow data dave
 	t "remove a client" pmof server client remove dave
 	t "remove one that is in a list" sh -c "pmof server allow data erin && pmof server client remove erin"
