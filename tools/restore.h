@@ -25,6 +25,12 @@ bool is_port(const struct item *t);
 /* Whatever the file says: it is in use, or its limits may have been changed since. */
 bool stays(const struct item *t);
 
+/*
+ * Is a link of it to @name as it shall stay? Where a namespace is enabled, or a port and the
+ * namespace both: what is not in use yet may be what an earlier restore has left half made.
+ */
+bool is_settled(const struct item *t, const char *name);
+
 /* What the file says of an attribute, if only by leaving it out; NULL: nothing. */
 const char *wanted(const struct item *t, const struct json_key *key, char *number, size_t size);
 

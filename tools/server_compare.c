@@ -78,6 +78,48 @@ static bool check_rights(const struct item *t, const char *key)
 	return !ret;
 }
 
+bool is_settled(const struct item *t, const char *name)
+{
+	char text[CFG_VALUE_MAX];
+
+	if (!is_enabled(t))
+		return false;
+	return !is_port(t) ||
+	       (!cfg_read(text, "namespaces/%s/enable", name) && !strcmp(text, "1"));
+}
+
+static void hint_missing(const struct item *t, const char *key, const char *name)
+{
+	const char *id = strchr(t->dir, '/') + 1;
+
+	if (is_port(t))
+		hint("nothing was changed; `pmof server unlisten %s` lets a restore open it as the "
+		     "file says, `pmof server save` keeps it as it is", id);
+	else
+		hint("nothing was changed; `pmof server allow %s %s%s` if it may, `pmof server "
+		     "save` if it may not any more; or `pmof server clear` first", id, name,
+		     strcmp(key, CFG_ALLOWED(true)) ? "" : ":ro");
+}
+
+/* What is missing where it is in use was taken since: it is not given back. */
+static bool check_missing(const struct item *t, const char *key)
+{
+	struct json_object *list = json_list(t->o, key);
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < json_length(list); i++) {
+		name = json_object_get_string(json_object_array_get_idx(list, i));
+		if (!is_settled(t, name) || cfg_has("%s/%s/%s", t->dir, key, name))
+			continue;
+		complain("%s is enabled, without '%s' in %s, and the file has it there", t->what,
+			 name, key);
+		hint_missing(t, key, name);
+		return false;
+	}
+	return true;
+}
+
 /* What else a port leads to is what was exported since; it contradicts nothing. */
 static bool check_lists(const struct item *t)
 {
@@ -87,8 +129,8 @@ static bool check_lists(const struct item *t)
 		for (other = t->kind->link; other->key; other++)
 			if (other != link && !check_list(t, link, other))
 				return false;
-	for (link = t->kind->link; link->key && !is_port(t); link++)
-		if (!check_rights(t, link->key))
+	for (link = t->kind->link; link->key; link++)
+		if (!check_missing(t, link->key) || (!is_port(t) && !check_rights(t, link->key)))
 			return false;
 	return true;
 }

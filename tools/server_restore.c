@@ -93,6 +93,8 @@ static int make_links(const struct item *t)
 		snprintf(dir, sizeof(dir), "%s/%s", t->dir, link->key);
 		for (i = 0; i < json_length(list) && !ret; i++) {
 			name = json_object_get_string(json_object_array_get_idx(list, i));
+			if (is_settled(t, name))
+				continue;
 			log = klog_open();
 			ret = cfg_symlink(dir, link->target, name);
 			if (!ret) {
