@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -333,17 +335,26 @@ static int is_connection(const struct dirent *e)
 	       strcmp(e->d_name, CONFIG_SERVER) != 0;
 }
 
+/* A child that went on behind its parent's end would connect when nobody expects it. */
+static void end_with(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
+		exit(EXIT_FAILED);
+}
+
 /* In a process of its own: one that waits holds no other up. */
 static void start(const char *name, uint64_t wait)
 {
+	pid_t parent = getpid(), pid;
 	char path[512];
-	pid_t pid;
 
 	snprintf(path, sizeof(path), CONFIG_DIR "/%s", name);
 	fflush(NULL);
 	pid = fork();
-	if (!pid)
+	if (!pid) {
+		end_with(parent);
 		exit(connect_file(path, wait));
+	}
 	if (pid < 0)
 		explain(NULL, errno, "%s", path);
 }
