@@ -198,6 +198,39 @@ static bool check_unique(struct json_object *o, const char *list, const char *ke
 	return true;
 }
 
+static struct addr addr_of(struct json_object *port)
+{
+	struct addr addr = { .port = (uint16_t)json_number(port, "port", 20049) };
+
+	snprintf(addr.host, sizeof(addr.host), "%s", json_text(port, "addr", ""));
+	return addr;
+}
+
+/* Of two ports the kernel lets one listen. What is not enabled does not. */
+static bool check_listen(struct json_object *o, char *why)
+{
+	struct json_object *l = json_list(o, "ports"), *p, *q;
+	char text[ADDR_TEXT_MAX];
+	struct addr a, b;
+	size_t i, j;
+
+	for (i = 0; i < json_length(l); i++) {
+		p = json_object_array_get_idx(l, i);
+		a = addr_of(p);
+		for (j = 0; json_flag(p, "enable", true) && j < i; j++) {
+			q = json_object_array_get_idx(l, j);
+			b = addr_of(q);
+			if (!json_flag(q, "enable", true) || a.port != b.port ||
+			    !same_host(a.host, b.host))
+				continue;
+			snprintf(why, WHY_MAX, "ports, entries %zu and %zu listen on one address, %s",
+				 j + 1, i + 1, format_addr(&a, text, sizeof(text)));
+			return false;
+		}
+	}
+	return true;
+}
+
 /* What is enabled needs a @key. */
 static bool check_enabled(struct json_object *o, const char *list, const char *key, char *why)
 {
@@ -357,7 +390,7 @@ bool config_check_server(struct json_object *o, char *why)
 		if (!check_links(o, &config_kinds[k], why))
 			return false;
 	return check_rights(o, why) && check_enabled(o, "namespaces", "device_path", why) &&
-	       check_enabled(o, "ports", "addr", why);
+	       check_enabled(o, "ports", "addr", why) && check_listen(o, why);
 }
 
 static struct json_object *keep_if(struct json_object *o, bool ok)

@@ -112,6 +112,10 @@ static const struct refusal server_refusals[] = {
 	{ PORT ",\"namespaces\":\"a\"}]}", "namespaces is not a list" },
 	{ PORT ",\"namespaces\":[1]}]}", "namespaces is not a text" },
 	{ PORT "},{\"id\":1,\"enable\":false}]}", "the same id '1'" },
+	{ PORT "},{\"id\":2,\"addr\":\"192.0.2.1\",\"port\":20049}]}",
+	  "entries 1 and 2 listen on one address, 192.0.2.1:20049" },
+	{ "{\"version\":1,\"ports\":[{\"id\":1,\"enable\":false},{\"id\":2,\"addr\":\"FD00:0::1\","
+	  "\"port\":7},{\"id\":3,\"addr\":\"fd00::1\",\"port\":7}]}", "entries 2 and 3 listen on one" },
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"host\"}]}", "addr is not a numeric" },
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"192.0.2.1:7\"}]}", "addr is not a num" },
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"[fd00::1]\"}]}", "addr is not a num" },
@@ -153,6 +157,10 @@ TEST(server_files_that_are_taken)
 	EXPECT_EQ(NULL, refused(config_read_server, NS "}]}"));
 	EXPECT_EQ(NULL, refused(config_read_server, PORT "}]}"));
 	EXPECT_EQ(NULL, refused(config_read_server, whole));
+	EXPECT_EQ(NULL, refused(config_read_server, PORT "},{\"id\":2,\"addr\":\"192.0.2.1\","
+				"\"enable\":false},{\"id\":3,\"addr\":\"192.0.2.1\",\"port\":7},"
+				"{\"id\":4,\"addr\":\"192.0.2.2\",\"enable\":false},"
+				"{\"id\":5,\"addr\":\"192.0.2.2\"}]}"));
 }
 
 /* Cut short anywhere, or with any byte another: taken or refused with a reason, never worse. */
