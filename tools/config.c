@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 
 #include "config.h"
 #include "parse.h"
+
+#define LINKS_MAX	40		/* one behind another, as the kernel follows them */
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -517,19 +520,54 @@ static int replace(const char *path, struct json_object *o)
 	return ret ? ret : sync_dir(path);
 }
 
+/* Where link @path leads: text @to begins in its directory, unless at the root. */
+static char *join(const char *path, const char *to)
+{
+	const char *slash = strrchr(path, '/');
+	char *whole;
+	int dir = *to == '/' || !slash ? 0 : (int)(slash - path) + 1;
+
+	return asprintf(&whole, "%.*s%s", dir, path, to) < 0 ? NULL : whole;
+}
+
+/* What realpath(3) does not say of a link that leads to nothing: what it would lead to. */
+static char *end_of_links(const char *path)
+{
+	char to[PATH_MAX], *name = strdup(path), *next;
+	int i;
+	ssize_t n;
+
+	for (i = 0; name && i < LINKS_MAX; i++) {
+		n = readlink(name, to, sizeof(to) - 1);
+		if (n < 0)
+			return name;
+		to[n] = '\0';
+		next = join(name, to);
+		free(name);
+		name = next;
+	}
+	errno = name ? ELOOP : ENOMEM;
+	free(name);
+	return NULL;
+}
+
 int config_write(const char *path, struct json_object *o)
 {
 	struct stat link, st;
 	char *whole;
+	bool there;
 	int ret;
 
 	if (lstat(path, &link))
 		return errno == ENOENT ? replace(path, o) : -errno;
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	there = !stat(path, &st);
+	if (!there && errno != ENOENT)
+		return -errno;
+	if (there && !S_ISREG(st.st_mode))
 		return write_into(path, o);
 	if (!S_ISLNK(link.st_mode))
 		return replace(path, o);
-	whole = realpath(path, NULL);
+	whole = there ? realpath(path, NULL) : end_of_links(path);
 	ret = whole ? replace(whole, o) : -errno;
 	free(whole);
 	return ret;

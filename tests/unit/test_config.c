@@ -289,6 +289,46 @@ TEST(writing_follows_a_link)
 	drop();
 }
 
+/* A link that leads nowhere: its target is made, as a whole or not at all. */
+TEST(writing_where_a_link_leads)
+{
+	struct json_object *o = json_tokener_parse("{\"version\":1}"), *back;
+	char why[WHY_MAX], name[96], second[96], *text;
+	struct stat st;
+
+	store("", 0);
+	snprintf(name, sizeof(name), "%s/link", dir);
+	snprintf(second, sizeof(second), "%s/second", dir);
+	ASSERT_EQ(0, symlink(second, name));
+	ASSERT_EQ(0, symlink("file.json", second));
+	ASSERT_EQ(0, unlink(path));
+	text = calloc(1, JSON_FILE_MAX + 1);
+	memset(text, 'x', JSON_FILE_MAX);
+	json_object_object_add(o, "text", json_object_new_string(text));
+	free(text);
+	EXPECT_EQ(-EFBIG, config_write(name, o));
+	EXPECT_EQ(-1, lstat(path, &st));
+	json_object_object_del(o, "text");
+	EXPECT_EQ(0, config_write(name, o));
+	EXPECT_TRUE(!lstat(name, &st) && S_ISLNK(st.st_mode));
+	EXPECT_TRUE(!lstat(second, &st) && S_ISLNK(st.st_mode));
+	EXPECT_TRUE(!lstat(path, &st) && S_ISREG(st.st_mode) && (st.st_mode & 07777) == 0600);
+	back = config_read_server(path, why);
+	EXPECT_TRUE(back);
+	json_object_put(back);
+	/* To itself: nowhere at all. */
+	unlink(second);
+	ASSERT_EQ(0, symlink("link", second));
+	EXPECT_EQ(-ELOOP, config_write(name, o));
+	unlink(second);
+	ASSERT_EQ(0, symlink("none/file", second));
+	EXPECT_EQ(-ENOENT, config_write(name, o));
+	unlink(second);
+	unlink(name);
+	json_object_put(o);
+	drop();
+}
+
 /* What is no file is written to, and never replaced by one. */
 TEST(writing_to_a_pipe)
 {
