@@ -42,7 +42,8 @@ static const char *check_client(const char *text)
 
 static const char *check_path(const char *text)
 {
-	return *text == '/' && strlen(text) < 256 ? NULL : "is not an absolute path";
+	return *text == '/' && strlen(text) < 256 ? NULL :
+	       "is not an absolute path of less than 256 bytes";
 }
 
 static const char *check_addr(const char *text)
@@ -412,7 +413,7 @@ struct json_object *config_read_server(const char *path, char *why)
 	return o ? keep_if(o, config_check_server(o, why)) : NULL;
 }
 
-static bool check_connection(struct json_object *o, char *why)
+bool config_check_connection(struct json_object *o, char *why)
 {
 	bool block = json_flag(o, "block", true);
 	int64_t size = json_number(o, "block_size", 512);
@@ -433,7 +434,7 @@ struct json_object *config_read_connection(const char *path, char *why)
 {
 	struct json_object *o = json_read(path, why);
 
-	return o ? keep_if(o, check_connection(o, why)) : NULL;
+	return o ? keep_if(o, config_check_connection(o, why)) : NULL;
 }
 
 /* --- writing --------------------------------------------------------------- */

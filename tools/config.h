@@ -45,8 +45,9 @@ extern const struct config_kind config_kinds[CONFIG_KINDS];
 struct json_object *config_read_server(const char *path, char *why);
 struct json_object *config_read_connection(const char *path, char *why);
 
-/* Is @o what config_read_server() would take? Else @why says why not. */
+/* Is @o what config_read_server(), or _connection(), would take? Else @why says why not. */
 bool config_check_server(struct json_object *o, char *why);
+bool config_check_connection(struct json_object *o, char *why);
 
 /* Whether anybody may use namespace @ns of a server's file: as it says, else where it has no list. */
 bool config_allow_any(struct json_object *ns);

@@ -100,6 +100,15 @@ static void put_path(struct json_object *o, const char *key, const char *path)
 	free(whole);
 }
 
+static struct json_object *file_object(const struct pmof_connect_args *args, const char *key_file)
+{
+	struct json_object *o = args_to(args);
+
+	if (key_file)
+		put_path(o, "key_file", key_file);
+	return o;
+}
+
 static void file_of(const struct pmof_connect_args *args, char path[SAVE_PATH_MAX])
 {
 	snprintf(path, SAVE_PATH_MAX, CONFIG_DIR "/%s.json", args->name);
@@ -138,6 +147,21 @@ static int check_replace(const struct pmof_connect_args *args)
 	return -EEXIST;
 }
 
+/* Would it be taken when it is read? */
+static int check_file(const struct pmof_connect_args *args, const char *key_file)
+{
+	struct json_object *o = file_object(args, key_file);
+	char why[WHY_MAX];
+	bool ok = config_check_connection(o, why);
+
+	json_object_put(o);
+	if (ok)
+		return 0;
+	complain("the connection cannot be kept, since its file would be refused: %s", why);
+	hint("it is not connected");
+	return -EINVAL;
+}
+
 int connect_check_save(const struct pmof_connect_args *args, const char *key_file)
 {
 	char key[KEY_TEXT_MAX], why[WHY_MAX];
@@ -156,17 +180,16 @@ int connect_check_save(const struct pmof_connect_args *args, const char *key_fil
 		hint("it is not connected; --save wants a key in a file, with mode 0600");
 		return ret;
 	}
-	return check_replace(args);
+	ret = check_file(args, key_file);
+	return ret ? ret : check_replace(args);
 }
 
 int connect_save(const struct pmof_connect_args *args, const char *key_file)
 {
-	struct json_object *o = args_to(args);
+	struct json_object *o = file_object(args, key_file);
 	char path[SAVE_PATH_MAX];
 	int ret;
 
-	if (key_file)
-		put_path(o, "key_file", key_file);
 	file_of(args, path);
 	if (mkdir(CONFIG_DIR, 0755) && errno != EEXIST)
 		ret = -errno;

@@ -108,6 +108,24 @@ struct json_object *json_read(const char *path, char *why)
 
 /* --- checks ---------------------------------------------------------------- */
 
+/* As the parser checks it: a text that it would not take is not written. */
+static bool is_utf8(const char *text)
+{
+	unsigned int more = 0;
+	unsigned char c;
+
+	for (; *text; text++) {
+		c = (unsigned char)*text;
+		if (more ? (c & 0xc0) != 0x80 : (c & 0xc0) == 0x80 || c >= 0xf8)
+			return false;
+		if (more)
+			more--;
+		else
+			more = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+	}
+	return !more;
+}
+
 /* NULL, or what is wrong with a text or a list of texts. */
 static const char *check_text(struct json_object *v, const struct json_key *key)
 {
@@ -117,6 +135,8 @@ static const char *check_text(struct json_object *v, const struct json_key *key)
 		return "is not a text";
 	if (strlen(text) != (size_t)json_object_get_string_len(v) || strpbrk(text, "\n\r"))
 		return "has a character that no text may have";
+	if (!is_utf8(text))
+		return "is not in UTF-8";
 	return key->check ? key->check(text) : NULL;
 }
 

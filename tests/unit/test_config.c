@@ -222,6 +222,51 @@ TEST(connection_files)
 				"\"key_file\":\"/k\",\"exclusive\":true,\"takeover\":false}"));
 }
 
+/* Why @key with this text is refused when it is to be saved; NULL: it is not. */
+static const char *not_saved(bool (*check)(struct json_object *o, char *why), const char *text,
+			     const char *list, const char *key, const char *value)
+{
+	struct json_object *o = json_tokener_parse(text), *at = o;
+	static char why[WHY_MAX];
+	bool ok;
+
+	if (list)
+		at = json_object_array_get_idx(json_list(o, list), 0);
+	json_object_object_add(at, key, json_object_new_string(value));
+	ok = check(o, why);
+	json_object_put(o);
+	return ok ? NULL : why;
+}
+
+/* What would be refused when it is read is not written. */
+TEST(what_is_saved_can_be_read)
+{
+	static const char *const bad[] = {
+		"/\xff", "/\xc3", "/\xc3/", "/\xe2\x82", "/\x80", "/\xf8\x88\x80\x80\x80",
+	};
+	static const char *const good[] = { "/\xc3\xa4", "/\xe2\x82\xac", "/\xf0\x9f\x98\x80", "/a" };
+	char long_path[512] = "/";
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		why = not_saved(config_check_server, NS "}]}", "namespaces", "device_path", bad[i]);
+		EXPECT_NE(NULL, why ? strstr(why, "device_path is not in UTF-8") : NULL)
+			TH_LOG("case %zu: '%s'", i, why ?: "taken");
+		why = not_saved(config_check_connection, CONN "}", NULL, "key_file", bad[i]);
+		EXPECT_NE(NULL, why ? strstr(why, "key_file is not in UTF-8") : NULL)
+			TH_LOG("case %zu: '%s'", i, why ?: "taken");
+	}
+	for (i = 0; i < ARRAY_SIZE(good); i++)
+		EXPECT_EQ(NULL, not_saved(config_check_server, NS "}]}", "namespaces", "device_path",
+					  good[i])) TH_LOG("case %zu", i);
+	memset(long_path + 1, 'k', 254);
+	EXPECT_EQ(NULL, not_saved(config_check_connection, CONN "}", NULL, "key_file", long_path));
+	long_path[255] = 'k';
+	why = not_saved(config_check_connection, CONN "}", NULL, "key_file", long_path);
+	EXPECT_NE(NULL, why ? strstr(why, "less than 256 bytes") : NULL);
+}
+
 TEST(values)
 {
 	struct json_object *o = json_tokener_parse("{\"t\":\"x\",\"n\":7,\"b\":true,\"f\":false}");
