@@ -425,7 +425,7 @@ int cmd_connect(int argc, char **argv)
 	if (do_connect(&c, &instance))
 		return EXIT_FAILED;
 	print_instance(&c, instance);
-	return c.save && connect_save(&c.args, c.key_file) ? EXIT_FAILED : EXIT_OK;
+	return c.save && connect_save(&c.args, c.key_file, instance) ? EXIT_FAILED : EXIT_OK;
 }
 
 /* --- disconnect ------------------------------------------------------------ */

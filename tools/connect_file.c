@@ -184,12 +184,22 @@ int connect_check_save(const struct pmof_connect_args *args, const char *key_fil
 	return ret ? ret : check_replace(args);
 }
 
-int connect_save(const struct pmof_connect_args *args, const char *key_file)
+/* With the ID that it has: the default is the host name, which may be another one at a boot. */
+int connect_save(const struct pmof_connect_args *args, const char *key_file, int instance)
 {
-	struct json_object *o = file_object(args, key_file);
-	char path[SAVE_PATH_MAX];
+	struct pmof_connect_args whole = *args;
+	char path[SAVE_PATH_MAX], id[PMOF_ID_MAX + 2];
+	struct json_object *o;
 	int ret;
 
+	ret = pmof_read_attr(instance, "client_id", id, sizeof(id));
+	if (ret) {
+		explain(NULL, ret, "pmof%d is connected, but not kept: it shows no client_id",
+			instance);
+		return ret;
+	}
+	whole.id = id;
+	o = file_object(&whole, key_file);
 	file_of(args, path);
 	if (mkdir(CONFIG_DIR, 0755) && errno != EEXIST)
 		ret = -errno;

@@ -24,8 +24,11 @@ int connect_try(const struct pmof_connect_args *args, int *instance);
  */
 int connect_check_save(const struct pmof_connect_args *args, const char *key_file);
 
-/* Keeps what was asked for as /etc/pmof/NAME.json; @key_file may be NULL; complains. */
-int connect_save(const struct pmof_connect_args *args, const char *key_file);
+/*
+ * Keeps what was asked for, and the client ID that pmof@instance has, as /etc/pmof/NAME.json;
+ * @key_file may be NULL; complains.
+ */
+int connect_save(const struct pmof_connect_args *args, const char *key_file, int instance);
 
 /*
  * Makes the connection of @file, or those of every file in /etc/pmof but
