@@ -27,6 +27,7 @@ static const struct attr client_attrs[] = {
 
 static const struct attr port_attrs[] = {
 	{ "addr", ATTR_TEXT }, { "port", ATTR_NUMBER }, { "enable", ATTR_BOOL },
+	{ "listens", ATTR_BOOL },
 };
 
 static const struct attr session_attrs[] = {
@@ -235,7 +236,7 @@ static const struct column client_columns[] = {
 
 static const struct column port_columns[] = {
 	{ "PORT", "id", COL_NUMBER }, { "ADDRESS", "addr", COL_TEXT },
-	{ "SERVICE", "port", COL_NUMBER }, { "LISTENS", "enable", COL_BOOL },
+	{ "SERVICE", "port", COL_NUMBER }, { "LISTENS", "listens", COL_BOOL },
 	{ "NAMESPACES", "namespaces", COL_TEXT },
 };
 

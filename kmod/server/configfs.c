@@ -457,20 +457,28 @@ static ssize_t pmof_port_enable_store(struct config_item *item, const char *page
 	mutex_lock(&port->mutex);
 	if (!enable)
 		pmof_port_disable(port);
-	else if (!port->enabled)
+	else
 		rc = pmof_port_enable(port);
 	mutex_unlock(&port->mutex);
 	return rc ?: count;
 }
 
+/* Enabled, it does not while its RDMA device is away. */
+static ssize_t pmof_port_listens_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", !!READ_ONCE(to_port(item)->cm_id));
+}
+
 CONFIGFS_ATTR(pmof_port_, addr);
 CONFIGFS_ATTR(pmof_port_, port);
 CONFIGFS_ATTR(pmof_port_, enable);
+CONFIGFS_ATTR_RO(pmof_port_, listens);
 
 static struct configfs_attribute *port_attrs[] = {
 	&pmof_port_attr_addr,
 	&pmof_port_attr_port,
 	&pmof_port_attr_enable,
+	&pmof_port_attr_listens,
 	NULL,
 };
 
@@ -520,6 +528,7 @@ static void drop_port(struct config_group *group, struct config_item *item)
 	mutex_lock(&port->mutex);
 	pmof_port_disable(port);
 	mutex_unlock(&port->mutex);
+	pmof_port_exit(port);
 	/* A login that failed while the port was being disabled has left its session to it. */
 	pmof_sessions_end(&all, 0);
 	config_item_put(item);

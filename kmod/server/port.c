@@ -6,6 +6,8 @@
 
 #include "server.h"
 
+#define RELISTEN_DELAY	(2 * HZ)	/* between two tries behind the loss of the device */
+
 /* For the log: where a connection request comes from. */
 static const struct sockaddr *peer(const struct rdma_cm_id *cm_id)
 {
@@ -157,14 +159,10 @@ static void remove_work(struct work_struct *work)
 
 	if (!cm_id)
 		return;
-	pr_warn("listener %pISpc: the RDMA device is gone; disable and enable the port when it is back\n",
+	pr_warn("listener %pISpc: the RDMA device is gone; it listens again when that is back\n",
 		&cm_id->route.addr.src_addr);
 	rdma_destroy_id(cm_id);
-}
-
-void pmof_port_init(struct pmof_port *port)
-{
-	INIT_WORK(&port->remove_work, remove_work);
+	queue_delayed_work(system_unbound_wq, &port->relisten_work, RELISTEN_DELAY);
 }
 
 static int bind_addr(struct rdma_cm_id *cm_id, struct sockaddr_storage *addr)
@@ -213,15 +211,18 @@ static int listen_on(struct pmof_port *port, struct rdma_cm_id *cm_id,
 		if (rc)
 			pmof_placement_port_gone(port);
 	}
-	if (rc)
-		pr_err("port %s: cannot listen on %pISpc (%d)%s\n", port_name(port), addr, rc,
-		       rc == -EADDRNOTAVAIL ? ": no RDMA device has this address; see rdma link" :
-		       rc == -EADDRINUSE ? ": in use" : "");
 	return rc;
 }
 
-/* Starts to listen.  Returns 0 or a negative errno. */
-int pmof_port_enable(struct pmof_port *port)
+static void say_why_not(const struct pmof_port *port, const struct sockaddr_storage *addr, int rc)
+{
+	pr_err("port %s: cannot listen on %pISpc (%d)%s\n", port_name(port), addr, rc,
+	       rc == -EADDRNOTAVAIL ? ": no RDMA device has this address; see rdma link" :
+	       rc == -EADDRINUSE ? ": in use" : "");
+}
+
+/* @quiet: nothing new is to be said of why it cannot.  Returns 0 or a negative errno. */
+static int start(struct pmof_port *port, bool quiet)
 {
 	struct sockaddr_storage addr;
 	struct rdma_cm_id *cm_id;
@@ -236,6 +237,8 @@ int pmof_port_enable(struct pmof_port *port)
 	if (IS_ERR(cm_id))
 		return PTR_ERR(cm_id);
 	rc = listen_on(port, cm_id, &addr);
+	if (rc && !quiet)
+		say_why_not(port, &addr, rc);
 	if (rc)
 		goto destroy;
 	xchg(&port->cm_id, cm_id);
@@ -245,7 +248,6 @@ int pmof_port_enable(struct pmof_port *port)
 		rc = -EADDRNOTAVAIL;
 		goto destroy;
 	}
-	WRITE_ONCE(port->enabled, true);
 	pr_info("port %s: listening on %pISpc\n", port_name(port), &addr);
 	return 0;
 
@@ -254,6 +256,51 @@ destroy:
 	/* No handler queues it any more. */
 	flush_work(&port->remove_work);
 	return rc;
+}
+
+/* Starts to listen, or again if its device has gone.  Returns 0 or a negative errno. */
+int pmof_port_enable(struct pmof_port *port)
+{
+	int rc = 0;
+
+	lockdep_assert_held(&port->mutex);
+	if (!READ_ONCE(port->cm_id)) {
+		/* Of the device before, if there was one. */
+		flush_work(&port->remove_work);
+		pmof_placement_port_gone(port);
+		rc = start(port, false);
+	}
+	if (!rc)
+		WRITE_ONCE(port->enabled, true);
+	return rc;
+}
+
+/* The administrator wants it to listen, and its device has gone: until that is back. */
+static void relisten_work(struct work_struct *work)
+{
+	struct pmof_port *port = container_of(to_delayed_work(work), struct pmof_port,
+					      relisten_work);
+
+	mutex_lock(&port->mutex);
+	if (port->enabled && !READ_ONCE(port->cm_id)) {
+		pmof_placement_port_gone(port);
+		if (start(port, true))
+			queue_delayed_work(system_unbound_wq, &port->relisten_work,
+					   RELISTEN_DELAY);
+	}
+	mutex_unlock(&port->mutex);
+}
+
+void pmof_port_init(struct pmof_port *port)
+{
+	INIT_WORK(&port->remove_work, remove_work);
+	INIT_DELAYED_WORK(&port->relisten_work, relisten_work);
+}
+
+/* Disabled, so nobody queues it; not under the mutex, which it takes. */
+void pmof_port_exit(struct pmof_port *port)
+{
+	cancel_delayed_work_sync(&port->relisten_work);
 }
 
 /*

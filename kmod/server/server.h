@@ -164,6 +164,7 @@ struct pmof_port {
 
 	/* Protected by pmof_sessions_mutex. */
 	struct list_head links;
+	struct delayed_work relisten_work;	/* and this tries to have one again */
 	struct pmof_hca hca;		/* while enabled on one device's address */
 };
 
@@ -499,6 +500,7 @@ int pmof_port_enable(struct pmof_port *port);
 void pmof_port_disable(struct pmof_port *port);
 
 /* service.c */
+void pmof_port_exit(struct pmof_port *port);
 const char *pmof_service_str(enum pmof_service service);
 int pmof_service_parse(const char *text, enum pmof_service *service);
 int pmof_service_open(struct pmof_ns *ns);
