@@ -47,6 +47,7 @@ struct pmof_flush_worker {
 	unsigned int nr_pending;
 	u64 batch;			/* times that requests were taken */
 	u64 fences;
+	int ends_seen;			/* of pmof_session_ends */
 	struct pmof_write_backs wb;
 } ____cacheline_aligned_in_smp;
 

@@ -110,6 +110,25 @@ static void answer(struct pmof_flush_worker *w, struct list_head *reqs)
 static void drop(struct pmof_flush_worker *w, struct pmof_srv_req *req)
 {
 	list_del(&req->entry);
+/*
+ * An end waits for its session's requests, and they may stand behind thousands of others'.  Who
+ * sees that a session has begun to end sees which.
+ */
+static void drop_ended(struct pmof_flush_worker *w)
+{
+	int ends = atomic_read_acquire(&pmof_session_ends);
+	struct pmof_srv_req *req, *next;
+
+	if (ends == w->ends_seen)
+		return;
+	w->ends_seen = ends;
+	list_for_each_entry_safe(req, next, &w->pending, entry) {
+		if (pmof_session_ending(req->queue->session))
+			drop(w, req);
+		cond_resched();
+	}
+}
+
 	w->nr_pending--;
 	pmof_srv_queue_put(req->queue);
 }
@@ -178,6 +197,7 @@ static void commit(struct pmof_flush_worker *w, struct list_head *commits)
 }
 
 void pmof_flush_round(struct pmof_flush_worker *w)
+	drop_ended(w);
 {
 	struct flushed flushed_work = {}, flushed_commits = {};
 	LIST_HEAD(commits);

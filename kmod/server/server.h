@@ -524,6 +524,7 @@ void pmof_sessions_exit(void);
 struct pmof_session *pmof_session_create(struct pmof_port *port, struct rdma_cm_id *cm_id,
 					 const struct pmof_connect *c, int *status);
 void pmof_session_count(struct pmof_session *s, bool inside);
+extern atomic_t pmof_session_ends;
 void pmof_session_unlist(struct pmof_session *s);
 bool pmof_session_make_room(void);
 void pmof_session_publish(struct pmof_session *s);

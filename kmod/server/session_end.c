@@ -35,9 +35,13 @@ void pmof_session_queue_end(struct pmof_session *s)
 		put_device(&s->dev);
 }
 
+/* How often a session has begun to end: see pmof_flush_round(). */
+atomic_t pmof_session_ends = ATOMIC_INIT(0);
+
 /* Pairs with pmof_session_publish(), which looks for the one after setting the other. */
 static void start_end(struct pmof_session *s)
 {
+	atomic_inc_return_release(&pmof_session_ends);
 	if (test_bit(PMOF_SESSION_PUBLISHED, &s->flags))
 		pmof_session_queue_end(s);
 }
