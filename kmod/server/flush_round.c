@@ -53,25 +53,21 @@ static void finish_fenced(struct pmof_flush_worker *w)
 	pmof_emulate_pay(&w->wb.debt);
 }
 
-/* The last flush of a device since a fence. */
-struct flushed {
-	const struct pmof_ns *ns;
-	int rc;
-};
-
-static void flush_device(struct flushed *f, struct pmof_session *s)
+static void flush_device(struct pmof_flush_worker *w, struct pmof_session *s)
 {
-	f->ns = s->ns;
-	f->rc = pmof_persist_flush_device(s->ns);
+	struct pmof_ns *ns = s->ns;
+
+	ns->flushed_fence = w->fences;
+	ns->flushed_rc = pmof_persist_flush_device(ns);
 	pmof_session_stat(s, PMOF_SRV_DEVICE_FLUSHES, 1);
-	trace_pmof_srv_flush_device(pmof_ns_name(s->ns), f->rc);
+	trace_pmof_srv_flush_device(pmof_ns_name(ns), ns->flushed_rc);
 }
 
 /*
- * [A7] What was fenced for these requests is flushed further where that is needed:
- * once for neighbours of the same namespace, counted for one of their sessions.
+ * [A7] What was fenced for these requests is flushed further where that is needed: once
+ * since the fence for each namespace, counted for one of the sessions.
  */
-static void flush_devices(struct flushed *f, struct list_head *reqs)
+static void flush_devices(struct pmof_flush_worker *w, struct list_head *reqs)
 {
 	struct pmof_srv_req *req;
 
@@ -80,9 +76,9 @@ static void flush_devices(struct flushed *f, struct list_head *reqs)
 
 		if (req->status || !pmof_ns_device_flush(s->ns))
 			continue;
-		if (s->ns != f->ns)
-			flush_device(f, s);
-		if (f->rc)
+		if (s->ns->flushed_fence != w->fences)
+			flush_device(w, s);
+		if (s->ns->flushed_rc)
 			req->status = PMOF_SC_INTERNAL;
 	}
 }
@@ -110,6 +106,10 @@ static void answer(struct pmof_flush_worker *w, struct list_head *reqs)
 static void drop(struct pmof_flush_worker *w, struct pmof_srv_req *req)
 {
 	list_del(&req->entry);
+	w->nr_pending--;
+	pmof_srv_queue_put(req->queue);
+}
+
 /*
  * An end waits for its session's requests, and they may stand behind thousands of others'.  Who
  * sees that a session has begun to end sees which.
@@ -127,10 +127,6 @@ static void drop_ended(struct pmof_flush_worker *w)
 			drop(w, req);
 		cond_resched();
 	}
-}
-
-	w->nr_pending--;
-	pmof_srv_queue_put(req->queue);
 }
 
 /* The requests of this round.  Who is not through waits behind those that had no turn. */
@@ -197,19 +193,18 @@ static void commit(struct pmof_flush_worker *w, struct list_head *commits)
 }
 
 void pmof_flush_round(struct pmof_flush_worker *w)
-	drop_ended(w);
 {
-	struct flushed flushed_work = {}, flushed_commits = {};
 	LIST_HEAD(commits);
 	LIST_HEAD(done);
 
+	drop_ended(w);
 	work(w, &done, &commits);
-	flush_devices(&flushed_work, &done);
-	flush_devices(&flushed_work, &commits);
+	flush_devices(w, &done);
+	flush_devices(w, &commits);
 	answer(w, &done);
 	if (list_empty(&commits))
 		return;
 	commit(w, &commits);
-	flush_devices(&flushed_commits, &commits);
+	flush_devices(w, &commits);
 	answer(w, &commits);
 }

@@ -131,6 +131,8 @@ struct pmof_ns {
 	struct mutex flush_mutex;	/* one flush at a time; protects @flush_error */
 	int flush_error;		/* of the first one that failed */
 	struct pmof_bad bad;
+	u64 flushed_fence;		/* the flush worker's own: behind which fence it was */
+	int flushed_rc;			/* flushed last, and with what result */
 	struct llist_head repairs;	/* requests, for @repair_work */
 	struct work_struct repair_work;
 	const struct pmof_service_ops *service_ops;	/* NULL: raw */
