@@ -18,6 +18,7 @@
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "flush.h"
@@ -129,6 +130,8 @@ static int flush_worker_thread(void *data)
 {
 	struct pmof_flush_worker *w = data;
 
+	/* A device's flush allocates, and this machine may reclaim through what we serve. */
+	memalloc_noio_save();
 	while (wait_for_work(w)) {
 		do {
 			take_queued(w);

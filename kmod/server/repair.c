@@ -10,6 +10,7 @@
 #include <linux/blkdev.h>
 #include <linux/mm.h>
 #include <linux/page-flags.h>
+#include <linux/sched/mm.h>
 
 #include "flush.h"
 
@@ -194,6 +195,7 @@ static void drop_ended(struct list_head *pending)
 static void repair_work_fn(struct work_struct *work)
 {
 	struct pmof_ns *ns = container_of(work, struct pmof_ns, repair_work);
+	unsigned int noio = memalloc_noio_save();	/* as a flush worker */
 	struct pmof_srv_req *req;
 	LIST_HEAD(pending);
 
@@ -202,7 +204,7 @@ static void repair_work_fn(struct work_struct *work)
 		drop_ended(&pending);
 		req = list_first_entry_or_null(&pending, struct pmof_srv_req, entry);
 		if (!req)
-			return;
+			break;
 		list_del(&req->entry);
 		/* The one before may have repaired it: then it is a worker's, as any other. */
 		if (pmof_bad_status_slow(ns, range_of(req)->offset, range_of(req)->length))
@@ -210,6 +212,7 @@ static void repair_work_fn(struct work_struct *work)
 		else
 			pmof_flush_queue(req);
 	}
+	memalloc_noio_restore(noio);
 }
 
 /* Hands over a request that pmof_repair_wanted().  Any context. */
