@@ -19,6 +19,12 @@ struct batch {
 
 static_assert(PMOF_SRV_REG_BATCH <= PMOF_PIECES_PER_REPLY);
 
+static void put_piece(struct batch *b, u64 offset, const struct pmof_segment *seg)
+{
+	b->piece[b->nr] = (struct pmof_piece) { .offset = offset };
+	pmof_segment_describe(seg, &b->piece[b->nr++]);
+}
+
 /* Adds the piece at @offset, which may be there already.  Returns 0 or an errno. */
 static int add_piece(struct pmof_srv_queue *q, struct batch *b, u64 offset, u64 length,
 		     u32 page_size)
@@ -41,8 +47,7 @@ static int add_piece(struct pmof_srv_queue *q, struct batch *b, u64 offset, u64 
 		*b->tail = pmof_segment_reg(q, seg, &b->wr[b->nr_wr++]);
 		b->tail = &(*b->tail)->next;
 	}
-	b->piece[b->nr] = (struct pmof_piece) { .offset = offset };
-	pmof_segment_describe(seg, &b->piece[b->nr++]);
+	put_piece(b, offset, seg);
 	return 0;
 }
 
@@ -108,15 +113,22 @@ int pmof_pieces_get(struct pmof_srv_req *req)
 	u32 i = pmof_layout_index(&s->layout, req->from);
 	u64 at = (u64)i << s->layout.shift;
 	u64 end = at + pmof_layout_length(&s->layout, i);
+	struct pmof_segment *whole = xa_load(&s->segments, i);
 	struct batch *b = kzalloc(sizeof(*b), GFP_KERNEL);
-	int rc;
+	int rc = 0;
 
 	if (!b)
 		return PMOF_SC_NO_MEMORY;
 	b->tail = &b->chain;
-	mutex_lock(&s->ns->bad.lock);
-	rc = fill_batch(q, b, req->from, &at, end);
-	mutex_unlock(&s->ns->bad.lock);
+	/* One that is an MR by now is its own piece: nothing is registered twice. */
+	if (whole) {
+		put_piece(b, at, whole);
+		at = end;
+	} else {
+		mutex_lock(&s->ns->bad.lock);
+		rc = fill_batch(q, b, req->from, &at, end);
+		mutex_unlock(&s->ns->bad.lock);
+	}
 	/* Those before a failure are good. */
 	if (!rc || b->nr)
 		pmof_srv_queue_reply(req, pmof_put_pieces_reply(req->reply, req->tag, at,

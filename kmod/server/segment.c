@@ -190,7 +190,18 @@ struct ib_send_wr *pmof_segment_reg(struct pmof_srv_queue *q, struct pmof_segmen
 	return &wr->wr;
 }
 
-/* True if it has bad pages: it is described as to be had in pieces. */
+/* Is a part of it an MR by itself? */
+static bool has_piece(struct pmof_session *s, u64 offset, u64 length)
+{
+	unsigned long index = offset / PMOF_BAD_PAGE;
+
+	return xa_find(&s->pieces, &index, (offset + length - 1) / PMOF_BAD_PAGE, XA_PRESENT);
+}
+
+/*
+ * True if it has bad pages, or had them and is in pieces: it is described as to be had in
+ * pieces.  Nothing is registered twice: what a session may have is counted in segments.
+ */
 static bool in_pieces(struct pmof_session *s, u32 i, struct pmof_segment_desc *desc)
 {
 	u64 offset = (u64)i << s->layout.shift, length = pmof_layout_length(&s->layout, i);
@@ -199,7 +210,7 @@ static bool in_pieces(struct pmof_session *s, u32 i, struct pmof_segment_desc *d
 
 	/* Who enters later sees what was found before; who entered before is ended. */
 	mutex_lock(&ns->bad.lock);
-	hit = pmof_pages_hit(&ns->bad.pages, offset, length);
+	hit = pmof_pages_hit(&ns->bad.pages, offset, length) || has_piece(s, offset, length);
 	mutex_unlock(&ns->bad.lock);
 	if (hit)
 		*desc = (struct pmof_segment_desc) {

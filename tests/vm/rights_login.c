@@ -202,7 +202,7 @@ TEST_F(rights, places_make_no_mrs)
 	u64 before, first = 1, at = 0;
 	int i;
 
-	ASSERT_EQ(0, k_open(&k, "carol", CAROL, 0));
+	ASSERT_EQ(0, k_login(&k, "carol", CAROL, 0));
 	ASSERT_EQ(0, get_pieces(&k, 0, &all, &first));
 	EXPECT_EQ(0, first);
 	EXPECT_TRUE(all && all < 4) TH_LOG("%u pieces", all);
@@ -213,6 +213,27 @@ TEST_F(rights, places_make_no_mrs)
 		EXPECT_TRUE(count && count <= all && first >= at) TH_LOG("%d: %u", i, count);
 		at = first;
 	}
+	EXPECT_EQ(before, mrs(&k));
+	/* Nor does who asks for the segment as well. */
+	EXPECT_EQ(0, wc_some_segments(&k.s, 1));
+	EXPECT_EQ(before, mrs(&k));
+	EXPECT_EQ(0, k.s.seg[0].rkey);
+	k_close(&k);
+}
+
+/* The other way round: a segment that is there is its only piece. */
+TEST_F(rights, a_segment_is_not_registered_twice)
+{
+	u32 count = 0;
+	struct keyed k;
+	u64 before, first = 1;
+
+	ASSERT_EQ(0, k_open(&k, "carol", CAROL, 0));
+	before = mrs(&k);
+	ASSERT_NE(~0ULL, before);
+	ASSERT_EQ(0, get_pieces(&k, 4096, &count, &first));
+	EXPECT_EQ(1, count);
+	EXPECT_EQ(0, first);
 	EXPECT_EQ(before, mrs(&k));
 	k_close(&k);
 }
