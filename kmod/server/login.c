@@ -152,6 +152,19 @@ static void end_resumed(struct pmof_session *s, struct pmof_session *old, bool e
 }
 
 /*
+ * May one more login wait until @old, referenced, is drained?  Each takes a thread from those that
+ * serve the others' logins, so they are few.  -EAGAIN, or PMOF_SC_BUSY, and puts it.
+ */
+int pmof_session_may_wait(struct pmof_session *old)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (old->waiters < PMOF_SRV_MAX_WAITERS)
+		return -EAGAIN;
+	put_device(&old->dev);
+	return PMOF_SC_BUSY;
+}
+
+/*
  * One step of finding the namespace: returns 0 once the session is in it, a
  * PMOF_SC_* code, or -EAGAIN with an older session of the same connection in
  * *old, referenced, which must be drained first.
@@ -180,7 +193,7 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 			break;
 		}
 		if (!completion_done(&(*old)->drained)) {
-			status = -EAGAIN;
+			status = pmof_session_may_wait(*old);
 			break;
 		}
 		if (take_place(s, *old, l))
@@ -213,6 +226,9 @@ static void drain_and_wait(struct pmof_session *s, struct pmof_session *old)
 	while (!pmof_session_ending(s))
 		if (wait_for_completion_timeout(&old->drained, HZ / 10))
 			break;
+	mutex_lock(&pmof_sessions_mutex);
+	old->waiters--;
+	mutex_unlock(&pmof_sessions_mutex);
 	put_device(&old->dev);
 }
 
@@ -224,7 +240,9 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 	for (;;) {
 		mutex_lock(&pmof_sessions_mutex);
 		status = try_enter(s, l, &old);
-		if (status != -EAGAIN)
+		if (status == -EAGAIN)
+			old->waiters++;
+		else
 			s->taking = NULL;
 		mutex_unlock(&pmof_sessions_mutex);
 		if (status != -EAGAIN)

@@ -310,6 +310,7 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 {
 	struct rival r = { .s = s, .ns = ns, .exclusive = flags & PMOF_LOGIN_F_EXCLUSIVE };
 	struct pmof_session *o;
+	int status;
 
 	if (!(flags & PMOF_LOGIN_F_TAKEOVER) && is_being_taken(&r))
 		return PMOF_SC_EXCLUSIVE;
@@ -317,8 +318,9 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 	if (!o)
 		return 0;
 	*old = o;
-	if (is_leaving(o))
-		return -EAGAIN;
+	status = pmof_session_may_wait(o);
+	if (status != -EAGAIN || is_leaving(o))
+		return status;
 	if (!(flags & PMOF_LOGIN_F_TAKEOVER)) {
 		put_device(&o->dev);
 		return PMOF_SC_EXCLUSIVE;

@@ -39,6 +39,7 @@
 #define PMOF_SRV_MAX_SESSIONS	1024		/* by default */
 #define PMOF_SRV_MAX_QUEUES	64		/* I/O queues granted to a session */
 #define PMOF_SRV_LOGIN_TIMEOUT	(10 * HZ)	/* from the connection to the login */
+#define PMOF_SRV_MAX_WAITERS	8		/* logins that wait for the end of one session */
 #define PMOF_SRV_GRACE		5		/* seconds to a client's keep-alive time */
 #define PMOF_SRV_MAX_LOSS_TIMEOUT 86400		/* seconds to keep a detached session */
 #define PMOF_SRV_ANNOUNCE_TIMEOUT HZ		/* for an announcement to get through */
@@ -130,9 +131,9 @@ struct pmof_ns {
 	bool durable;
 	struct mutex flush_mutex;	/* one flush at a time; protects @flush_error */
 	int flush_error;		/* of the first one that failed */
-	struct pmof_bad bad;
 	u64 flushed_fence;		/* the flush worker's own: behind which fence it was */
 	int flushed_rc;			/* flushed last, and with what result */
+	struct pmof_bad bad;
 	struct llist_head repairs;	/* requests, for @repair_work */
 	struct work_struct repair_work;
 	const struct pmof_service_ops *service_ops;	/* NULL: raw */
@@ -163,10 +164,10 @@ struct pmof_port {
 	struct rdma_cm_id *cm_id;	/* whoever swaps it for NULL destroys it */
 	bool removed;			/* its RDMA device is going */
 	struct work_struct remove_work;	/* destroys @cm_id then */
+	struct delayed_work relisten_work;	/* and this tries to have one again */
 
 	/* Protected by pmof_sessions_mutex. */
 	struct list_head links;
-	struct delayed_work relisten_work;	/* and this tries to have one again */
 	struct pmof_hca hca;		/* while enabled on one device's address */
 };
 
@@ -307,6 +308,7 @@ struct pmof_session {
 	bool resumable;
 	bool superseded;		/* drained, and its place another's */
 	bool inside;			/* counted with those in a namespace */
+	unsigned int waiters;		/* logins that wait for it to be drained */
 	u32 loss_timeout;		/* seconds for which it stays detached */
 	unsigned int silent;		/* seconds */
 	unsigned int max_silent;
@@ -498,11 +500,11 @@ void pmof_segments_free(struct pmof_session *s);
 
 /* port.c */
 void pmof_port_init(struct pmof_port *port);
+void pmof_port_exit(struct pmof_port *port);
 int pmof_port_enable(struct pmof_port *port);
 void pmof_port_disable(struct pmof_port *port);
 
 /* service.c */
-void pmof_port_exit(struct pmof_port *port);
 const char *pmof_service_str(enum pmof_service service);
 int pmof_service_parse(const char *text, enum pmof_service *service);
 int pmof_service_open(struct pmof_ns *ns);
@@ -520,13 +522,14 @@ extern struct mutex pmof_sessions_mutex;
 extern struct list_head pmof_sessions;
 extern u64 pmof_session_serial;
 extern struct workqueue_struct *pmof_admin_wq;
+extern struct workqueue_struct *pmof_watch_wq;
 extern struct workqueue_struct *pmof_end_wq;
+extern atomic_t pmof_session_ends;
 int pmof_sessions_init(void);
 void pmof_sessions_exit(void);
 struct pmof_session *pmof_session_create(struct pmof_port *port, struct rdma_cm_id *cm_id,
 					 const struct pmof_connect *c, int *status);
 void pmof_session_count(struct pmof_session *s, bool inside);
-extern atomic_t pmof_session_ends;
 void pmof_session_unlist(struct pmof_session *s);
 bool pmof_session_make_room(void);
 void pmof_session_publish(struct pmof_session *s);
@@ -567,6 +570,7 @@ int pmof_shutdown_init(void);
 void pmof_shutdown_exit(void);
 
 /* login.c */
+int pmof_session_may_wait(struct pmof_session *old);
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r);
 void pmof_session_logout(struct pmof_session *s);

@@ -42,6 +42,7 @@ static DEFINE_IDA(session_ida);
  * session that it takes over.
  */
 struct workqueue_struct *pmof_admin_wq;
+struct workqueue_struct *pmof_watch_wq;
 struct workqueue_struct *pmof_end_wq;
 
 static void admin_work(struct work_struct *work);
@@ -269,7 +270,7 @@ void pmof_session_publish(struct pmof_session *s)
 	} while (!s->id || find_session(s->id));
 	s->serial = ++pmof_session_serial;
 	list_add_tail(&s->entry, &pmof_sessions);
-	queue_delayed_work(pmof_admin_wq, &s->watch, PMOF_SRV_LOGIN_TIMEOUT);
+	queue_delayed_work(pmof_watch_wq, &s->watch, PMOF_SRV_LOGIN_TIMEOUT);
 	test_and_set_bit(PMOF_SESSION_PUBLISHED, &s->flags);
 	/* For what arrived before: see pmof_session_queue_admin(). */
 	queue_work(pmof_admin_wq, &s->admin_work);
@@ -395,22 +396,31 @@ void pmof_session_put_user(struct pmof_session *s)
 		complete(&s->idle);
 }
 
+/* The watches have one of their own: a login that waits must not keep them from ending it. */
 int pmof_sessions_init(void)
 {
 	pmof_admin_wq = alloc_workqueue("pmof_admin", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pmof_admin_wq)
 		return -ENOMEM;
+	pmof_watch_wq = alloc_workqueue("pmof_watch", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!pmof_watch_wq)
+		goto destroy_admin;
 	pmof_end_wq = alloc_workqueue("pmof_end", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!pmof_end_wq) {
-		destroy_workqueue(pmof_admin_wq);
-		return -ENOMEM;
-	}
+	if (!pmof_end_wq)
+		goto destroy_watch;
 	return 0;
+
+destroy_watch:
+	destroy_workqueue(pmof_watch_wq);
+destroy_admin:
+	destroy_workqueue(pmof_admin_wq);
+	return -ENOMEM;
 }
 
 void pmof_sessions_exit(void)
 {
 	destroy_workqueue(pmof_end_wq);
+	destroy_workqueue(pmof_watch_wq);
 	destroy_workqueue(pmof_admin_wq);
 	ida_destroy(&session_ida);
 }

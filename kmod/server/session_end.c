@@ -89,7 +89,7 @@ static void watch_keep_alive(struct pmof_session *s)
 	else
 		s->silent++;
 	if (s->silent <= s->max_silent) {
-		queue_delayed_work(pmof_admin_wq, &s->watch, HZ);
+		queue_delayed_work(pmof_watch_wq, &s->watch, HZ);
 		return;
 	}
 	pr_info_ratelimited("session%d of %s (%pISpc): no message for %u s, connection given up\n",
@@ -101,7 +101,7 @@ static void watch_login(struct pmof_session *s)
 {
 	/* The login came in time, and is being answered. */
 	if (s->ns && !s->refused) {
-		queue_delayed_work(pmof_admin_wq, &s->watch, PMOF_SRV_LOGIN_TIMEOUT);
+		queue_delayed_work(pmof_watch_wq, &s->watch, PMOF_SRV_LOGIN_TIMEOUT);
 		return;
 	}
 	pr_info_ratelimited("session%d of %s (%pISpc): no login within %d s, session ended\n",
@@ -143,7 +143,7 @@ void pmof_session_watch(struct pmof_session *s, const struct pmof_login *l)
 	lockdep_assert_held(&pmof_sessions_mutex);
 	if (l->keep_alive_ms) {
 		s->max_silent = DIV_ROUND_UP_ULL(l->keep_alive_ms, MSEC_PER_SEC) + PMOF_SRV_GRACE;
-		mod_delayed_work(pmof_admin_wq, &s->watch, HZ);
+		mod_delayed_work(pmof_watch_wq, &s->watch, HZ);
 	} else {
 		/* One that waits for the mutex finds 0. */
 		s->max_silent = 0;
@@ -247,7 +247,7 @@ static bool detach(struct pmof_session *s)
 		WRITE_ONCE(s->state, PMOF_SESSION_DETACHED);
 		/* Behind those that were detached before: see pmof_session_make_room(). */
 		list_move_tail(&s->entry, &pmof_sessions);
-		queue_delayed_work(pmof_admin_wq, &s->watch, s->loss_timeout * HZ);
+		queue_delayed_work(pmof_watch_wq, &s->watch, s->loss_timeout * HZ);
 	} else {
 		WRITE_ONCE(s->state, PMOF_SESSION_DEAD);
 		/* Who waits for the drain takes its place, also in the limits. */

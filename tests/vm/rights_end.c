@@ -41,6 +41,83 @@ TEST_F(rights, exclusive)
 	k_close(&carol);
 }
 
+/* Fills all the receive buffers of its admin queue: no announcement gets through. */
+static bool make_deaf(struct wc_queue *q)
+{
+	double until = vm_now() + 10 * vm_time_factor();
+	struct pmof_wire_hdr h;
+	int i, replies = 0;
+	struct ibv_wc wc;
+
+	pmof_put_hdr(&h, PMOF_MSG_KEEPALIVE, 1, sizeof(h), 0);
+	for (i = 0; i < WC_RECVS; i++)
+		if (wc_send(q, &h, sizeof(h)))
+			return false;
+	while (replies < WC_RECVS && vm_now() < until)
+		if (ibv_poll_cq(q->cq, 1, &wc) == 1)
+			replies += wc.wr_id < WC_RECVS;
+	return replies == WC_RECVS;
+}
+
+/* All of them want it at once: sends the logins, and takes the replies once @between has run. */
+#define CROWD	24
+static int crowd(struct keyed *k, int (*between)(void), int count[2])
+{
+	struct pmof_login_reply reply;
+	const void *msg;
+	ssize_t n;
+	int i, rc;
+
+	for (i = 0; i < CROWD; i++) {
+		rc = k_connect(&k[i], "bob", BOB);
+		if (rc || k_challenge(&k[i]))
+			return -ECONNREFUSED;
+		k_put_login(&k[i], PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER);
+	}
+	for (i = 0; i < CROWD; i++)
+		if (wc_send(&k[i].s.admin, &k[i].sent, sizeof(k[i].sent)))
+			return -ENOTCONN;
+	rc = between();
+	for (i = 0; i < CROWD; i++) {
+		/* Who is ousted before his reply leaves gets none. */
+		n = wc_recv(&k[i].s.admin, &msg, 20000 * vm_time_factor());
+		if (n < 0)
+			return n;
+		count[0] += n && !pmof_get_login_reply(msg, n, &reply);
+		count[1] += n && pmof_get_login_reply(msg, n, &reply) == PMOF_SC_BUSY;
+	}
+	return rc;
+}
+
+static int carol_comes(void)
+{
+	struct keyed carol;
+	int rc = k_login(&carol, "carol", CAROL, 0);
+
+	k_close(&carol);
+	return rc;
+}
+
+/* A session takes its time to end, and has many ousters: few wait for that, to nobody's harm. */
+TEST_F_TIMEOUT(rights, few_wait_for_an_end, 60)
+{
+	struct keyed alice, *k = calloc(CROWD, sizeof(*k));
+	int i, count[2] = { 0 };
+
+	ASSERT_NE(NULL, k);
+	ASSERT_EQ(0, k_open(&alice, "alice", ALICE, PMOF_LOGIN_F_EXCLUSIVE));
+	ASSERT_TRUE(make_deaf(&alice.s.admin));
+	EXPECT_EQ(0, crowd(k, carol_comes, count));
+	EXPECT_TRUE(count[0] && count[1]) TH_LOG("%d in, %d busy", count[0], count[1]);
+	for (i = 0; i < CROWD; i++)
+		k_close(&k[i]);
+	free(k);
+	k_close(&alice);
+	/* It is free again. */
+	EXPECT_EQ(0, k_login(&alice, "alice", ALICE, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
+	k_close(&alice);
+}
+
 /* --- the end of rights --------------------------------------------------------------------------- */
 
 /* Each way to lose them ends the session before the command returns. */
