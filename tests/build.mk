@@ -144,15 +144,18 @@ print-trace-plugin:
 
 # --- the lab's soft-RoCE ------------------------------------------------------
 
-RXE_MODULES := $(BUILD)/lab-rxe/rdma_rxe.ko $(BUILD)/lab-rxe-marks/rdma_rxe.ko
+# For 6.12, or for a sanitizer kernel of it: then in lab-rxe-kasan and the like.
+RXE_KVER ?= 6.12
+RXE_DIR := $(BUILD)/lab-rxe$(RXE_KVER:6.12%=%)
+RXE_MODULES := $(RXE_DIR)/rdma_rxe.ko $(RXE_DIR)-marks/rdma_rxe.ko
 
 $(RXE_MODULES): tests/lab/rxe/build $(wildcard tests/lab/rxe/patches/*.patch tests/lab/rxe/test/*)
-	$(Q)kdir=$$(scripts/kernel kdir 6.12) && \
+	$(Q)kdir=$$(scripts/kernel kdir $(RXE_KVER)) && \
 		tests/lab/rxe/build $(if $(findstring -marks/,$@),--marks) "$$kdir" $(@D)
 
-lab-rxe: $(BUILD)/lab-rxe/rdma_rxe.ko ## build the lab's soft-RoCE (FLUSH from modules, lazy_write) for 6.12
+lab-rxe: $(RXE_DIR)/rdma_rxe.ko ## build the lab's soft-RoCE (FLUSH from modules, lazy_write) for 6.12
 
-lab-rxe-marks: $(BUILD)/lab-rxe-marks/rdma_rxe.ko ## the same, with the power-cut explorer's marks
+lab-rxe-marks: $(RXE_DIR)-marks/rdma_rxe.ko ## the same, with the power-cut explorer's marks
 
 # --- what people and machines call -------------------------------------------
 
