@@ -229,6 +229,9 @@ static int start(struct pmof_port *port, bool quiet)
 	int rc;
 
 	lockdep_assert_held(&port->mutex);
+	/* Of the device before, if there was one. */
+	flush_work(&port->remove_work);
+	pmof_placement_port_gone(port);
 	rc = get_addr(port, &addr);
 	if (rc)
 		return rc;
@@ -264,12 +267,8 @@ int pmof_port_enable(struct pmof_port *port)
 	int rc = 0;
 
 	lockdep_assert_held(&port->mutex);
-	if (!READ_ONCE(port->cm_id)) {
-		/* Of the device before, if there was one. */
-		flush_work(&port->remove_work);
-		pmof_placement_port_gone(port);
+	if (!READ_ONCE(port->cm_id))
 		rc = start(port, false);
-	}
 	if (!rc)
 		WRITE_ONCE(port->enabled, true);
 	return rc;
@@ -282,12 +281,8 @@ static void relisten_work(struct work_struct *work)
 					      relisten_work);
 
 	mutex_lock(&port->mutex);
-	if (port->enabled && !READ_ONCE(port->cm_id)) {
-		pmof_placement_port_gone(port);
-		if (start(port, true))
-			queue_delayed_work(system_unbound_wq, &port->relisten_work,
-					   RELISTEN_DELAY);
-	}
+	if (port->enabled && !READ_ONCE(port->cm_id) && start(port, true))
+		queue_delayed_work(system_unbound_wq, &port->relisten_work, RELISTEN_DELAY);
 	mutex_unlock(&port->mutex);
 }
 
