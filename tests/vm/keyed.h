@@ -89,8 +89,8 @@ static inline void k_put_login(struct keyed *k, u32 flags)
 	pmof_put_login(&k->sent, 1, &l);
 }
 
-/* The whole of a login; without a key no CHALLENGE. */
-static inline int k_login(struct keyed *k, const char *id, const char *key, u32 flags)
+/* All of a login but for sending it; without a key no CHALLENGE. */
+static inline int k_prepare(struct keyed *k, const char *id, const char *key, u32 flags)
 {
 	int rc = k_connect(k, id, key);
 
@@ -98,10 +98,16 @@ static inline int k_login(struct keyed *k, const char *id, const char *key, u32 
 		random_bytes(k->auth.client_nonce, sizeof(k->auth.client_nonce));
 		rc = k_challenge(k);
 	}
-	if (rc)
-		return rc;
-	k_put_login(k, flags);
-	return k_send_login(k);
+	if (!rc)
+		k_put_login(k, flags);
+	return rc;
+}
+
+static inline int k_login(struct keyed *k, const char *id, const char *key, u32 flags)
+{
+	int rc = k_prepare(k, id, key, flags);
+
+	return rc ? rc : k_send_login(k);
 }
 
 /* Private data for I/O queue @id, of queue pair @qpn, with the next counter. */

@@ -64,15 +64,14 @@ static bool make_deaf(struct wc_queue *q)
 static int crowd(struct keyed *k, int (*between)(void), int count[2])
 {
 	struct pmof_login_reply reply;
+	int i, rc, status;
 	const void *msg;
 	ssize_t n;
-	int i, rc;
 
 	for (i = 0; i < CROWD; i++) {
-		rc = k_connect(&k[i], "bob", BOB);
-		if (rc || k_challenge(&k[i]))
-			return -ECONNREFUSED;
-		k_put_login(&k[i], PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER);
+		rc = k_prepare(&k[i], "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER);
+		if (rc)
+			return rc;
 	}
 	for (i = 0; i < CROWD; i++)
 		if (wc_send(&k[i].s.admin, &k[i].sent, sizeof(k[i].sent)))
@@ -83,8 +82,11 @@ static int crowd(struct keyed *k, int (*between)(void), int count[2])
 		n = wc_recv(&k[i].s.admin, &msg, 20000 * vm_time_factor());
 		if (n < 0)
 			return n;
-		count[0] += n && !pmof_get_login_reply(msg, n, &reply);
-		count[1] += n && pmof_get_login_reply(msg, n, &reply) == PMOF_SC_BUSY;
+		if (!n)
+			continue;
+		status = pmof_get_login_reply(msg, n, &reply);
+		count[0] += !status;
+		count[1] += status == PMOF_SC_BUSY;
 	}
 	return rc;
 }
