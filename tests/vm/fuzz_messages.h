@@ -20,9 +20,11 @@ static inline u64 some_offset(uint64_t *rnd, u64 ns_size)
 	return v >= 1 * MiB && v < 2 * MiB ? v + MiB : v;
 }
 
+/* Mostly small: an emulated machine has time for more of these. */
 static inline struct pmof_range some_range(uint64_t *rnd, u64 ns_size, u64 max)
 {
-	struct pmof_range r = { some_offset(rnd, ns_size), 1 + vm_rnd(rnd) % max };
+	u64 most = fuzz_one_in(rnd, 4) ? max : min_t(u64, max, 512);
+	struct pmof_range r = { some_offset(rnd, ns_size), 1 + vm_rnd(rnd) % most };
 
 	if (r.offset < 1 * MiB && r.offset + r.length > 1 * MiB)
 		r.length = 1;
