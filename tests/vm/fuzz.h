@@ -69,10 +69,13 @@ static inline void fuzz_damage(uint64_t *rnd, void *buf, size_t len, unsigned in
 
 #define FUZZ_SEEN	(1 << 18)
 #define FUZZ_FLUSH	256
+#define FUZZ_STUCK	60	/* seconds */
 
 /* What all processes of a fuzzer see. */
 struct fuzz_shared {
 	uint64_t calls, failed;
+	uint64_t done;			/* that have not failed */
+	const char *when_stuck;		/* a command: nothing has been done for long; NULL: none */
 	uint64_t places;		/* that any of them has come to */
 	volatile sig_atomic_t stop;
 	unsigned char seen[FUZZ_SEEN];	/* by a hash of the place */
@@ -105,7 +108,10 @@ static inline void fuzz_flush(struct fuzz_shared *s)
 
 static inline void fuzz_count(struct fuzz_shared *s, int rc)
 {
-	fuzz_failed += rc < 0;
+	if (rc < 0)
+		fuzz_failed++;
+	else
+		__atomic_fetch_add(&s->done, 1, __ATOMIC_RELAXED);
 	if (++fuzz_calls == FUZZ_FLUSH)
 		fuzz_flush(s);
 }
@@ -215,6 +221,25 @@ static inline int fuzz_cpus(void)
 	return n < 2 ? 2 : n > 16 ? 16 : n;
 }
 
+/* What the kernel waits for, once, while it still does: a lost connection tells no more. */
+static inline void fuzz_watch(struct fuzz_shared *s)
+{
+	static uint64_t done;
+	static double since;
+
+	if (!s->when_stuck)
+		return;
+	if (!since || done != s->done) {
+		done = s->done;
+		since = vm_now();
+	} else if (vm_now() > since + FUZZ_STUCK) {
+		printf("# nothing has been done for %d s\n", FUZZ_STUCK);
+		if (system(s->when_stuck))
+			printf("# %s: failed\n", s->when_stuck);
+		s->when_stuck = NULL;
+	}
+}
+
 /*
  * Runs @run in @n processes for @seconds. Returns how many did not end well: killed by
  * a signal, or still there a minute (of a fast kernel) after they were to stop (a call hangs).
@@ -239,6 +264,7 @@ static inline int fuzz_processes(struct fuzz_shared *s, int n, int seconds,
 			s->stop = 1;
 		if (vm_now() > until + patience)
 			return bad + left;
+		fuzz_watch(s);
 		for (i = 0; i < n && i < 64; i++) {
 			if (pids[i] <= 0 || waitpid(pids[i], &status, WNOHANG) != pids[i])
 				continue;

@@ -386,6 +386,12 @@ static void print_counts(const struct fuzz_shared *s)
 		       (unsigned long long)f->told->done);
 }
 
+/* Who waits in the kernel, what the HCA has counted, what the connection has, as TAP's comments. */
+#define WHEN_STUCK \
+	"(echo w >/proc/sysrq-trigger; echo l >/proc/sysrq-trigger; dmesg | tail -n 400; " \
+	"rdma resource show qp -dd; grep -s . /sys/class/infiniband/*/ports/1/hw_counters/*; " \
+	"grep -rs . /sys/class/pmof/*/) | sed 's/^/# /'"
+
 int main(int argc, char **argv)
 {
 	struct fuzz_shared *shared = fuzz_share();
@@ -398,6 +404,7 @@ int main(int argc, char **argv)
 	if (!prepare(&fuzzer))
 		return 2;
 	told = fuzzer.told;
+	shared->when_stuck = WHEN_STUCK;
 	printf("TAP version 13\n1..%d\n", 3 + fuzzer.store);
 	bad = fuzz_processes(shared, fuzz_cpus(), seconds, run);
 	print_counts(shared);

@@ -175,6 +175,26 @@ void rt_test_flush(void)
 	test_rights();
 }
 
+/* Each waits for the one before; when they are sent again, for none behind it, nor for itself. */
+static void test_fences(struct rt_pair *p)
+{
+	u64 before = READ_ONCE(*(u64 *)rt_pmem);
+	struct ib_wc wc;
+	int i, err = 0;
+
+	for (i = 0; i < 32 && !err; i++) {
+		err = rt_add_post(p, 0, 1, IB_SEND_FENCE);
+		err = err ?: rt_write_post(p, 64, 0, 8, IB_SEND_FENCE | IB_SEND_SIGNALED);
+	}
+	for (i = 0; i < 32 && !err; i++) {
+		err = rt_wait(p->ccq, &wc);
+		if (!err && wc.status != IB_WC_SUCCESS)
+			err = -EIO;
+	}
+	rt_ok(!err && READ_ONCE(*(u64 *)rt_pmem) == before + 32,
+	      "fenced atomics and WRITEs survive lost packets");
+}
+
 /* Answers get lost, so that the responder is asked twice. */
 void rt_test_loss(void)
 {
@@ -193,7 +213,9 @@ void rt_test_loss(void)
 	}
 	if (!rt_ok(!err, "WRITE, FLUSH and ATOMIC_WRITE survive lost packets"))
 		rt_note("round %d: %d", i, err);
-	if (p)
+	if (p) {
 		test_many(p);
+		test_fences(p);
+	}
 	rt_pair_close(p);
 }
