@@ -205,12 +205,14 @@ int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 	u64 size = conn->login.ns_size;
 	struct pmof_req req = { .opcode = PMOF_OP_PERSIST, .offset = start, .file = file };
 	u32 epoch = READ_ONCE(conn->epoch);
-	int written = file_write_and_wait_range(file, start, end);
 	int rc = pmof_conn_check(conn);
 	struct pmof_range range;
 
-	if (rc || written || start >= size)
-		return rc ?: written;
+	/* Ahead of what takes the file's record of lost pages: it is told, or stays. */
+	if (!rc)
+		rc = file_write_and_wait_range(file, start, end);
+	if (rc || start >= size)
+		return rc;
 	req.length = end < size ? end - start + 1 : size - start;
 	range = (struct pmof_range) { req.offset, req.length };
 	/* [V7] There may be none because the server has restarted, and all are lost. */

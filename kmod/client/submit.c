@@ -128,6 +128,15 @@ static unsigned int group_size(const struct pmof_req *req, unsigned int nr)
 	return n;
 }
 
+/* They have failed: none is counted, and no file's record of what was lost is told by it. */
+static void never_issued(struct pmof_req *req, unsigned int n, int rc)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		cmpxchg(&req[i].status, 0, rc);
+}
+
 /* Issues the next operation, or a group of @n, which has one result so far. */
 static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
 {
@@ -151,6 +160,8 @@ static int submit_issue(struct submit *s, unsigned int first, unsigned int n)
 		rc = pmof_req_reissue(s->q->conn, req);
 	if (rc == -EAGAIN)
 		rc = pmof_req_issue(req);
+	else if (rc)
+		never_issued(req, n, rc);
 	for (i = 0; i < n; i++)
 		s->result[first + i] = rc;
 	s->fence = orders(req) || (s->fence && req->fence);
