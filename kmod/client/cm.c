@@ -69,9 +69,10 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		step_done(cm, established(cm, ev));
 		break;
 	case RDMA_CM_EVENT_REJECTED:
+		/* First the reason: who waits for the step asks for it no more once it is lost. */
+		step_done(cm, reject_errno(cm, ev));
 		/* Also after ESTABLISHED: a session that ended before our last word arrived. */
 		pmof_conn_lost(cm->conn, "the server refuses it");
-		step_done(cm, reject_errno(cm, ev));
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
