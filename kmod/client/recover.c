@@ -211,13 +211,21 @@ static void release_waiters(struct pmof_conn *conn)
 		pmof_blk_resume(conn);
 }
 
+/* A run that was under way when it was cancelled is of an earlier recovery, or limit. */
+static bool is_due(const struct pmof_conn *conn, s32 seconds)
+{
+	lockdep_assert_held(&conn->state_lock);
+	return conn->state == PMOF_RECOVERING && seconds >= 0 &&
+	       !time_before(jiffies, conn->lost_at + seconds * HZ);
+}
+
 static void fail_io_work(struct work_struct *work)
 {
 	struct pmof_conn *conn = to_recovery(work, fail_io);
 	bool fail;
 
 	spin_lock_irq(&conn->state_lock);
-	fail = conn->state == PMOF_RECOVERING && !conn->refuse;
+	fail = is_due(conn, conn->opt.fail_io_timeout) && !conn->refuse;
 	if (fail)
 		conn->refuse = -EIO;
 	spin_unlock_irq(&conn->state_lock);
@@ -233,7 +241,7 @@ static void loss_work(struct work_struct *work)
 	struct pmof_conn *conn = to_recovery(work, loss);
 
 	spin_lock_irq(&conn->state_lock);
-	if (conn->state == PMOF_RECOVERING)
+	if (is_due(conn, conn->opt.device_loss_timeout))
 		set_dead(conn);
 	spin_unlock_irq(&conn->state_lock);
 }
@@ -371,6 +379,7 @@ static void bury(struct pmof_conn *conn)
 static void recover_work(struct work_struct *work)
 {
 	struct pmof_conn *conn = to_recovery(work, recover);
+	bool device_goes = false;
 	unsigned int noio;
 
 	/* Memory must not be freed by writing to the block device, which waits for us. */
@@ -378,11 +387,16 @@ static void recover_work(struct work_struct *work)
 	if (conn->attached && READ_ONCE(conn->state) != PMOF_LIVE) {
 		pmof_blk_pause(conn);
 		say_lost(conn);
+		device_goes = conn->ibdev && pmof_device_goes(conn->ibdev);
 		pmof_conn_detach(conn);
 	}
 	if (READ_ONCE(conn->refuse))
 		release_waiters(conn);
-	reconnect(conn);
+	/* Its removal waits for this run, and not for what another device's peer does. */
+	if (device_goes && READ_ONCE(conn->state) == PMOF_RECOVERING)
+		queue_delayed_work(pmof_wq, &conn->recover, 1);
+	else
+		reconnect(conn);
 	memalloc_noio_restore(noio);
 	release_waiters(conn);
 	if (READ_ONCE(conn->state) == PMOF_DEAD)
