@@ -279,6 +279,7 @@ static inline struct pmof_conn *pmof_file_conn(const struct file *file)
 /* conn.c */
 extern struct workqueue_struct *pmof_wq;
 extern struct workqueue_struct *pmof_timeout_wq;
+extern struct workqueue_struct *pmof_keep_alive_wq;
 int pmof_conn_create(const struct pmof_options *opt, const char **why);
 int pmof_conn_remove(struct pmof_conn *conn);
 int pmof_conn_attach(struct pmof_conn *conn, const char **why);

@@ -19,6 +19,8 @@
 struct workqueue_struct *pmof_wq;
 /* Timers that are the way out for who waits in @pmof_wq: they need its last worker least. */
 struct workqueue_struct *pmof_timeout_wq;
+/* They wait for an answer, or for the teardown: that must not come behind them in one queue. */
+struct workqueue_struct *pmof_keep_alive_wq;
 
 /*
  * A device's removal waits for its attributes' handlers, of which disconnect
@@ -562,9 +564,13 @@ int pmof_conn_init(void)
 	pmof_timeout_wq = alloc_workqueue("pmof_client_timeout", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pmof_timeout_wq)
 		goto destroy_wq;
+	pmof_keep_alive_wq = alloc_workqueue("pmof_client_keep_alive", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					     0);
+	if (!pmof_keep_alive_wq)
+		goto destroy_timeout_wq;
 	remove_wq = alloc_workqueue("pmof_client_remove", WQ_UNBOUND, 0);
 	if (!remove_wq)
-		goto destroy_timeout_wq;
+		goto destroy_keep_alive_wq;
 	rc = ib_register_client(&conn_ib_client);
 	if (rc)
 		goto destroy_remove_wq;
@@ -572,6 +578,8 @@ int pmof_conn_init(void)
 
 destroy_remove_wq:
 	destroy_workqueue(remove_wq);
+destroy_keep_alive_wq:
+	destroy_workqueue(pmof_keep_alive_wq);
 destroy_timeout_wq:
 	destroy_workqueue(pmof_timeout_wq);
 destroy_wq:
@@ -584,6 +592,7 @@ void pmof_conn_exit(void)
 	ib_unregister_client(&conn_ib_client);
 	/* The last removal has let the module go, but may still be in its code. */
 	destroy_workqueue(remove_wq);
+	destroy_workqueue(pmof_keep_alive_wq);
 	destroy_workqueue(pmof_timeout_wq);
 	destroy_workqueue(pmof_wq);
 	ida_destroy(&instance_ida);

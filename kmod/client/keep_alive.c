@@ -22,7 +22,7 @@ static void keep_alive_work(struct work_struct *work)
 		return;
 	}
 	pmof_stat_inc(conn->stats, PMOF_STAT_KEEP_ALIVES);
-	queue_delayed_work(pmof_wq, &conn->keep_alive, interval(conn));
+	queue_delayed_work(pmof_keep_alive_wq, &conn->keep_alive, interval(conn));
 }
 
 void pmof_keep_alive_init(struct pmof_conn *conn)
@@ -34,7 +34,7 @@ void pmof_keep_alive_init(struct pmof_conn *conn)
 void pmof_keep_alive_start(struct pmof_conn *conn)
 {
 	if (conn->opt.keep_alive_tmo)
-		queue_delayed_work(pmof_wq, &conn->keep_alive, interval(conn));
+		queue_delayed_work(pmof_keep_alive_wq, &conn->keep_alive, interval(conn));
 }
 
 /* It is not any more, and a call that is under way has been woken. */
