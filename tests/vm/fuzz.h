@@ -74,7 +74,6 @@ static inline void fuzz_damage(uint64_t *rnd, void *buf, size_t len, unsigned in
 /* What all processes of a fuzzer see. */
 struct fuzz_shared {
 	uint64_t calls, failed;
-	uint64_t done;			/* that have not failed */
 	const char *when_stuck;		/* a command: nothing has been done for long; NULL: none */
 	uint64_t places;		/* that any of them has come to */
 	volatile sig_atomic_t stop;
@@ -108,10 +107,7 @@ static inline void fuzz_flush(struct fuzz_shared *s)
 
 static inline void fuzz_count(struct fuzz_shared *s, int rc)
 {
-	if (rc < 0)
-		fuzz_failed++;
-	else
-		__atomic_fetch_add(&s->done, 1, __ATOMIC_RELAXED);
+	fuzz_failed += rc < 0;
 	if (++fuzz_calls == FUZZ_FLUSH)
 		fuzz_flush(s);
 }
@@ -224,13 +220,14 @@ static inline int fuzz_cpus(void)
 /* What the kernel waits for, once, while it still does: a lost connection tells no more. */
 static inline void fuzz_watch(struct fuzz_shared *s)
 {
+	uint64_t now_done = s->calls - s->failed;
 	static uint64_t done;
 	static double since;
 
 	if (!s->when_stuck)
 		return;
-	if (!since || done != s->done) {
-		done = s->done;
+	if (!since || done != now_done) {
+		done = now_done;
 		since = vm_now();
 	} else if (vm_now() > since + FUZZ_STUCK) {
 		printf("# nothing has been done for %d s\n", FUZZ_STUCK);

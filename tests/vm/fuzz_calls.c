@@ -388,7 +388,7 @@ static void print_counts(const struct fuzz_shared *s)
 
 /* Who waits in the kernel, what the HCA has counted, what the connection has, as TAP's comments. */
 #define WHEN_STUCK \
-	"(echo w >/proc/sysrq-trigger; echo l >/proc/sysrq-trigger; dmesg | tail -n 400; " \
+	"(grep -s . /proc/[0-9]*/stack; " \
 	"rdma resource show qp -dd; grep -s . /sys/class/infiniband/*/ports/1/hw_counters/*; " \
 	"grep -rs . /sys/class/pmof/*/) | sed 's/^/# /'"
 
