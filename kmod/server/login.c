@@ -152,8 +152,8 @@ static void end_resumed(struct pmof_session *s, struct pmof_session *old, bool e
 }
 
 /*
- * May one more login wait until @old, referenced, is drained?  Each takes a thread from those that
- * serve the others' logins, so they are few.  -EAGAIN, or PMOF_SC_BUSY, and puts it.
+ * May one more login wait until @old, referenced, is drained?  All that do look at every session
+ * again for each that is, so they are few.  -EAGAIN, or PMOF_SC_BUSY, and puts it.
  */
 int pmof_session_may_wait(struct pmof_session *old)
 {
@@ -216,39 +216,61 @@ static int try_enter(struct pmof_session *s, const struct pmof_login *l,
 }
 
 /*
- * Waits until @old is drained, and no longer: what is left of it is ib_cm's; puts it.
- * Not longer than @s is wanted.  There is no circle: who is waited for is in a namespace
- * already, so its own login waits for nobody.
+ * @s waits until @old, referenced, is drained, and no longer: what is left of that is ib_cm's.
+ * There is no circle: who is waited for is in a namespace already, so its own login waits for
+ * nobody.
  */
-static void drain_and_wait(struct pmof_session *s, struct pmof_session *old)
+static void start_waiting(struct pmof_session *s, struct pmof_session *old)
 {
+	lockdep_assert_held(&pmof_sessions_mutex);
+	old->waiters++;
+	s->awaits = old;
 	pmof_session_lost(old);
-	while (!pmof_session_ending(s))
-		if (wait_for_completion_timeout(&old->drained, HZ / 10))
-			break;
-	mutex_lock(&pmof_sessions_mutex);
-	old->waiters--;
-	mutex_unlock(&pmof_sessions_mutex);
-	put_device(&old->dev);
 }
 
+/* Its login looks again, or never will. */
+void pmof_session_stop_waiting(struct pmof_session *s)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (!s->awaits)
+		return;
+	s->awaits->waiters--;
+	put_device(&s->awaits->dev);
+	s->awaits = NULL;
+}
+
+/*
+ * Who waits until @old is drained looks again.  Behind the completion, and under the mutex: a
+ * login that has not seen it complete waits by now.
+ */
+void pmof_session_wake_waiters(const struct pmof_session *old)
+{
+	struct pmof_session *s;
+
+	mutex_lock(&pmof_sessions_mutex);
+	if (old->waiters)
+		list_for_each_entry(s, &pmof_sessions, entry)
+			if (s->awaits == old)
+				pmof_session_kick_admin(s);
+	mutex_unlock(&pmof_sessions_mutex);
+}
+
+/* As try_enter(); -EAGAIN: begins again once the one in its way is drained. */
 static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 {
 	struct pmof_session *old;
 	int status;
 
-	for (;;) {
-		mutex_lock(&pmof_sessions_mutex);
-		status = try_enter(s, l, &old);
-		if (status == -EAGAIN)
-			old->waiters++;
-		else
-			s->taking = NULL;
-		mutex_unlock(&pmof_sessions_mutex);
-		if (status != -EAGAIN)
-			return status;
-		drain_and_wait(s, old);
-	}
+	mutex_lock(&pmof_sessions_mutex);
+	/* In the same hold as its next wait: nobody else gets the place meanwhile. */
+	pmof_session_stop_waiting(s);
+	status = try_enter(s, l, &old);
+	if (status == -EAGAIN)
+		start_waiting(s, old);
+	else
+		s->taking = NULL;
+	mutex_unlock(&pmof_sessions_mutex);
+	return status;
 }
 
 static u64 features_of(const struct pmof_session *s)
@@ -343,7 +365,7 @@ static int prepare(struct pmof_session *s, const struct pmof_key *key,
 	return pmof_rights_sign_reply(s, key, r);
 }
 
-/* The whole of it, behind the proof of who asks.  Returns 0 with *r filled, or PMOF_SC_*. */
+/* The whole of it, behind the proof of who asks.  Returns as pmof_session_login(). */
 static int enter(struct pmof_session *s, const struct pmof_login *l, const struct pmof_key *key,
 		 struct pmof_login_reply *r)
 {
@@ -369,9 +391,10 @@ static int enter(struct pmof_session *s, const struct pmof_login *l, const struc
 }
 
 /*
- * Logs a session in.  Admin work; may wait for the end of another session.
- * Returns 0 with *r filled, or a PMOF_SC_* code, and then the session has no
- * namespace, but for one that would have resumed another: that waits there.
+ * Logs a session in.  Admin work.  Returns 0 with *r filled, or -EAGAIN: another session has to
+ * be drained first, then the admin work is kicked and calls this again with the same @l; or a
+ * PMOF_SC_* code, and then the session has no namespace, but for one that would have resumed
+ * another: that waits there.
  */
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r)
@@ -379,9 +402,11 @@ int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 	struct pmof_key key;
 	int status;
 
-	status = pmof_rights_prove(s, l, &key);
+	status = s->login_waits ? pmof_rights_still_proved(s, &key) :
+				  pmof_rights_prove(s, l, &key);
 	if (!status)
 		status = enter(s, l, &key, r);
+	s->login_waits = status == -EAGAIN;
 	memzero_explicit(&key, sizeof(key));
 	if (status)
 		return status;

@@ -233,6 +233,13 @@ int pmof_rights_prove(struct pmof_session *s, const struct pmof_login *l, struct
 	return equal ? 0 : refuse(s, "wrong key");
 }
 
+/* The login that was proved has waited: is the key still that one?  As pmof_rights_prove(). */
+int pmof_rights_still_proved(struct pmof_session *s, struct pmof_key *key)
+{
+	memset(key, 0, sizeof(*key));
+	return get_key(s, key) == s->key_seq ? 0 : refuse(s, "its key has changed");
+}
+
 /* May it have anything of @ns at all?  Before anybody else's session ends for it. */
 int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
 		      const struct pmof_login *l)

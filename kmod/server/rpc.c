@@ -21,7 +21,10 @@ struct pmof_rpc {
 	u32 min_len;
 	u32 max_len;
 	int (*parse)(struct pmof_srv_req *req, const void *msg, u32 len);
-	/* Admin: may sleep, and replies or returns a status.  I/O: cannot fail. */
+	/*
+	 * Admin: may sleep, and replies, or returns a status, or -EAGAIN: is called once more when
+	 * the admin work is kicked.  I/O: cannot fail.
+	 */
 	int (*run)(struct pmof_srv_req *req);
 };
 
@@ -485,6 +488,7 @@ void pmof_rpc_start(struct pmof_srv_req *req, int status)
 	if (status || req->rpc->at_once) {
 		reply_status(req, status);
 	} else if (req->rpc->admin) {
+		pmof_session_stat(q->session, PMOF_SRV_ADMIN_CALLS, 1);
 		pmof_session_queue_admin(req);
 		/* The admin work takes a reference when it comes to it. */
 		pmof_srv_queue_put(q);
@@ -494,18 +498,24 @@ void pmof_rpc_start(struct pmof_srv_req *req, int status)
 	}
 }
 
-/* Answers an admin message.  May sleep; the reply drops the caller's reference. */
-void pmof_rpc_admin(struct pmof_srv_req *req)
+/*
+ * Answers an admin message.  May sleep; takes over the caller's reference.  Returns false if it
+ * must be called again once the admin work is kicked.
+ */
+bool pmof_rpc_admin(struct pmof_srv_req *req)
 {
 	struct pmof_srv_queue *q = req->queue;
-	int status;
+	int status = req->rpc->run(req);
 
-	pmof_session_stat(q->session, PMOF_SRV_ADMIN_CALLS, 1);
-	status = req->rpc->run(req);
+	if (status == -EAGAIN) {
+		pmof_srv_queue_put(q);
+		return false;
+	}
 	if (status == PMOF_SC_INVALID) {
 		pmof_session_bad_message(q->session, "message out of place");
 		pmof_srv_queue_put(q);
 	} else if (status) {
 		reply_status(req, status);
 	}
+	return true;
 }

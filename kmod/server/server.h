@@ -323,6 +323,7 @@ struct pmof_session {
 	bool exclusive;			/* nobody else writes */
 	const struct pmof_ns *taking;	/* waits for those that it has ousted from there, */
 	bool takes_all;			/* to be exclusive */
+	struct pmof_session *awaits;	/* referenced: its login waits until that is drained */
 	u64 used[PMOF_NR_LIMITS];
 	u64 had[PMOF_NR_LIMITS];	/* by whom it resumes; the client's has the larger */
 	u64 queue_counter;		/* of the last I/O queue that has proved itself */
@@ -335,6 +336,7 @@ struct pmof_session {
 	/* Written by the challenge and the login, which are admin work. */
 	bool challenged;		/* the nonces are there */
 	bool proved;			/* and used: each login needs its own */
+	bool login_waits;		/* the next admin message is a login that was proved */
 	struct pmof_auth auth;
 	u8 session_key[PMOF_SESSION_KEY_LEN];	/* before it is LIVE, if there is a key */
 
@@ -443,6 +445,7 @@ int pmof_allow_any(struct pmof_ns *ns, bool any);
 bool pmof_rights_revoked(const struct pmof_session *s);
 int pmof_rights_challenge(struct pmof_session *s, const u8 client_nonce[PMOF_WIRE_NONCE_LEN]);
 int pmof_rights_prove(struct pmof_session *s, const struct pmof_login *l, struct pmof_key *key);
+int pmof_rights_still_proved(struct pmof_session *s, struct pmof_key *key);
 int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
 		      const struct pmof_login *l);
 int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
@@ -521,7 +524,6 @@ extern struct configfs_attribute pmof_ns_attr_max_call;
 extern struct mutex pmof_sessions_mutex;
 extern struct list_head pmof_sessions;
 extern u64 pmof_session_serial;
-extern struct workqueue_struct *pmof_admin_wq;
 extern struct workqueue_struct *pmof_watch_wq;
 extern struct workqueue_struct *pmof_end_wq;
 extern atomic_t pmof_session_ends;
@@ -547,6 +549,7 @@ struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,
 void pmof_session_free_parts(struct pmof_session *s);
 void pmof_session_free(struct pmof_session *s);
 void pmof_session_queue_admin(struct pmof_srv_req *req);
+void pmof_session_kick_admin(struct pmof_session *s);
 
 /* session_end.c */
 void pmof_session_end_init(struct pmof_session *s);
@@ -571,6 +574,8 @@ void pmof_shutdown_exit(void);
 
 /* login.c */
 int pmof_session_may_wait(struct pmof_session *old);
+void pmof_session_stop_waiting(struct pmof_session *s);
+void pmof_session_wake_waiters(const struct pmof_session *old);
 int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r);
 void pmof_session_logout(struct pmof_session *s);
@@ -597,7 +602,7 @@ u32 pmof_rpc_fill_status(struct pmof_srv_req *req, u32 status);
 bool pmof_rpc_keeps_rx(const struct pmof_srv_req *req);
 int pmof_rpc_parse(struct pmof_srv_req *req, const void *msg, u32 len);
 void pmof_rpc_start(struct pmof_srv_req *req, int status);
-void pmof_rpc_admin(struct pmof_srv_req *req);
+bool pmof_rpc_admin(struct pmof_srv_req *req);
 
 /* flush.c */
 int pmof_flush_init(void);

@@ -37,11 +37,8 @@ u64 pmof_session_serial;
 
 static DEFINE_IDA(session_ida);
 
-/*
- * Two, because a login waits on the one for the end, on the other, of a
- * session that it takes over.
- */
-struct workqueue_struct *pmof_admin_wq;
+/* Three, because an end waits for its session's admin work and for its watch. */
+static struct workqueue_struct *pmof_admin_wq;
 struct workqueue_struct *pmof_watch_wq;
 struct workqueue_struct *pmof_end_wq;
 
@@ -273,7 +270,7 @@ void pmof_session_publish(struct pmof_session *s)
 	queue_delayed_work(pmof_watch_wq, &s->watch, PMOF_SRV_LOGIN_TIMEOUT);
 	test_and_set_bit(PMOF_SESSION_PUBLISHED, &s->flags);
 	/* For what arrived before: see pmof_session_queue_admin(). */
-	queue_work(pmof_admin_wq, &s->admin_work);
+	pmof_session_kick_admin(s);
 	if (pmof_session_ending(s))
 		pmof_session_queue_end(s);
 	mutex_unlock(&pmof_sessions_mutex);
@@ -295,7 +292,13 @@ void pmof_session_queue_admin(struct pmof_srv_req *req)
 	spin_unlock_irqrestore(&s->admin_lock, flags);
 	smp_mb(); /* pairs with test_and_set_bit() in pmof_session_publish() */
 	if (test_bit(PMOF_SESSION_PUBLISHED, &s->flags) && !pmof_session_ending(s))
-		queue_work(pmof_admin_wq, &s->admin_work);
+		pmof_session_kick_admin(s);
+}
+
+/* Any context; somebody keeps the session from its last cancel_work_sync(). */
+void pmof_session_kick_admin(struct pmof_session *s)
+{
+	queue_work(pmof_admin_wq, &s->admin_work);
 }
 
 static struct pmof_srv_req *next_admin(struct pmof_session *s)
@@ -310,6 +313,18 @@ static struct pmof_srv_req *next_admin(struct pmof_session *s)
 	return req;
 }
 
+/* It is the next again. */
+static void put_back_admin(struct pmof_session *s, struct pmof_srv_req *req)
+{
+	spin_lock_irq(&s->admin_lock);
+	list_add(&req->entry, &s->admin_reqs);
+	spin_unlock_irq(&s->admin_lock);
+}
+
+/*
+ * Never waits for a client: on a busy machine the workqueue's rescuer takes all works that there
+ * are, of all sessions, and does one behind the other.
+ */
 static void admin_work(struct work_struct *work)
 {
 	struct pmof_session *s = container_of(work, struct pmof_session, admin_work);
@@ -317,8 +332,11 @@ static void admin_work(struct work_struct *work)
 
 	while (!pmof_session_ending(s) && (req = next_admin(s))) {
 		/* A queue that is stopped wants no more answers. */
-		if (pmof_srv_queue_get(req->queue))
-			pmof_rpc_admin(req);
+		if (pmof_srv_queue_get(req->queue) && !pmof_rpc_admin(req)) {
+			/* A kick that came meanwhile has queued the work once more. */
+			put_back_admin(s, req);
+			return;
+		}
 		/* As fast as it is asked, for as long as it is. */
 		cond_resched();
 	}
@@ -396,7 +414,6 @@ void pmof_session_put_user(struct pmof_session *s)
 		complete(&s->idle);
 }
 
-/* The watches have one of their own: a login that waits must not keep them from ending it. */
 int pmof_sessions_init(void)
 {
 	pmof_admin_wq = alloc_workqueue("pmof_admin", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);

@@ -171,6 +171,8 @@ static void unpublish(struct pmof_session *s)
 	mutex_lock(&pmof_sessions_mutex);
 	s->resumable = is_resumable(s);
 	WRITE_ONCE(s->state, PMOF_SESSION_DEAD);
+	/* Nor does anybody kick its admin work from here on: a login waits in state OPEN only. */
+	pmof_session_stop_waiting(s);
 	mutex_unlock(&pmof_sessions_mutex);
 	/* Nobody sets it going again: that is done in other states only. */
 	cancel_delayed_work_sync(&s->watch);
@@ -257,6 +259,7 @@ static bool detach(struct pmof_session *s)
 	mutex_unlock(&pmof_sessions_mutex);
 	/* [V1] No queue pair of it is left: what a login of the same client waits for. */
 	complete_all(&s->drained);
+	pmof_session_wake_waiters(s);
 	return stays;
 }
 
