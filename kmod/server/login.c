@@ -264,7 +264,9 @@ static int find_and_enter(struct pmof_session *s, const struct pmof_login *l)
 	mutex_lock(&pmof_sessions_mutex);
 	/* In the same hold as its next wait: nobody else gets the place meanwhile. */
 	pmof_session_stop_waiting(s);
-	status = try_enter(s, l, &old);
+	/* One that is detached is drained: once it is not to be resumed it is nobody's rival. */
+	while ((status = try_enter(s, l, &old)) == -EAGAIN && completion_done(&old->drained))
+		put_device(&old->dev);
 	if (status == -EAGAIN)
 		start_waiting(s, old);
 	else
@@ -400,10 +402,12 @@ int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 		       struct pmof_login_reply *r)
 {
 	struct pmof_key key;
-	int status;
+	int status = 0;
 
-	status = s->login_waits ? pmof_rights_still_proved(s, &key) :
-				  pmof_rights_prove(s, l, &key);
+	if (s->login_waits)
+		pmof_rights_get_proved(s, &key);
+	else
+		status = pmof_rights_prove(s, l, &key);
 	if (!status)
 		status = enter(s, l, &key, r);
 	s->login_waits = status == -EAGAIN;

@@ -445,7 +445,7 @@ int pmof_allow_any(struct pmof_ns *ns, bool any);
 bool pmof_rights_revoked(const struct pmof_session *s);
 int pmof_rights_challenge(struct pmof_session *s, const u8 client_nonce[PMOF_WIRE_NONCE_LEN]);
 int pmof_rights_prove(struct pmof_session *s, const struct pmof_login *l, struct pmof_key *key);
-int pmof_rights_still_proved(struct pmof_session *s, struct pmof_key *key);
+void pmof_rights_get_proved(const struct pmof_session *s, struct pmof_key *key);
 int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
 		      const struct pmof_login *l);
 int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,

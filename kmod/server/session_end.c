@@ -171,7 +171,7 @@ static void unpublish(struct pmof_session *s)
 	mutex_lock(&pmof_sessions_mutex);
 	s->resumable = is_resumable(s);
 	WRITE_ONCE(s->state, PMOF_SESSION_DEAD);
-	/* Nor does anybody kick its admin work from here on: a login waits in state OPEN only. */
+	/* No drain kicks its admin work from here on: a login waits in state OPEN only. */
 	pmof_session_stop_waiting(s);
 	mutex_unlock(&pmof_sessions_mutex);
 	/* Nobody sets it going again: that is done in other states only. */

@@ -105,16 +105,24 @@ static int carol_comes(void)
  * that, to nobody's harm.  So many deaf ones that the crowd is there before the last has ended.
  */
 #define DEAF	5
+
+static bool open_deaf(struct keyed deaf[DEAF])
+{
+	int i;
+
+	for (i = 0; i < DEAF; i++)
+		if (k_open(&deaf[i], "alice", ALICE, 0) || !make_deaf(&deaf[i].s.admin))
+			return false;
+	return true;
+}
+
 TEST_F_TIMEOUT(rights, few_wait_for_an_end, 90)
 {
 	struct keyed deaf[DEAF], *k = calloc(CROWD, sizeof(*k));
 	int i, count[2] = { 0 };
 
 	ASSERT_NE(NULL, k);
-	for (i = 0; i < DEAF; i++) {
-		ASSERT_EQ(0, k_open(&deaf[i], "alice", ALICE, 0));
-		ASSERT_TRUE(make_deaf(&deaf[i].s.admin));
-	}
+	ASSERT_TRUE(open_deaf(deaf));
 	EXPECT_EQ(0, crowd(k, carol_comes, count));
 	EXPECT_TRUE(count[0] && count[1]) TH_LOG("%d in, %d busy", count[0], count[1]);
 	for (i = 0; i < CROWD; i++)
@@ -126,6 +134,31 @@ TEST_F_TIMEOUT(rights, few_wait_for_an_end, 90)
 	EXPECT_EQ(0, k_login(&deaf[0], "alice", ALICE,
 			     PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
 	k_close(&deaf[0]);
+}
+
+/* Who waits is refused like anybody, and then keeps nobody from coming. */
+TEST_F_TIMEOUT(rights, key_changes_meanwhile, 90)
+{
+	struct pmof_login_reply reply;
+	struct keyed deaf[DEAF], bob;
+	const void *msg;
+	ssize_t n;
+	int i;
+
+	ASSERT_TRUE(open_deaf(deaf));
+	ASSERT_EQ(0, k_prepare(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
+	ASSERT_EQ(0, wc_send(&bob.s.admin, &bob.sent, sizeof(bob.sent)));
+	ASSERT_EQ(0, order("set_key bob " EVE));
+	n = wc_recv(&bob.s.admin, &msg, 20000 * vm_time_factor());
+	EXPECT_LT(0, n);
+	EXPECT_EQ(PMOF_SC_ACCESS, pmof_get_login_reply(msg, n, &reply));
+	for (i = 0; i < DEAF; i++)
+		k_close(&deaf[i]);
+	/* Others come in again, while his connection is still there. */
+	EXPECT_EQ(0, k_login(&deaf[0], "alice", ALICE, 0));
+	k_close(&deaf[0]);
+	k_close(&bob);
+	EXPECT_EQ(0, order("set_key bob " BOB));
 }
 
 /* --- the end of rights --------------------------------------------------------------------------- */
