@@ -233,7 +233,7 @@ int pmof_rights_prove(struct pmof_session *s, const struct pmof_login *l, struct
 	return equal ? 0 : refuse(s, "wrong key");
 }
 
-/* The key of a login that was proved and has waited; pmof_rights_check() sees whether it is that. */
+/* The key of a login that was proved and has waited: pmof_rights_check() sees if it still is. */
 void pmof_rights_get_proved(const struct pmof_session *s, struct pmof_key *key)
 {
 	memset(key, 0, sizeof(*key));
