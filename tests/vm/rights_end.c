@@ -100,10 +100,6 @@ static int carol_comes(void)
 	return rc;
 }
 
-/*
- * Sessions take their time to end, one behind the other, and have many ousters: few wait for
- * that, to nobody's harm.  So many deaf ones that the crowd is there before the last has ended.
- */
 #define DEAF	5
 
 static bool open_deaf(struct keyed deaf[DEAF])
@@ -116,6 +112,10 @@ static bool open_deaf(struct keyed deaf[DEAF])
 	return true;
 }
 
+/*
+ * Sessions take their time to end, one behind the other, and have many ousters: few wait for
+ * that, to nobody's harm.  So many deaf ones that the crowd is there before the last has ended.
+ */
 TEST_F_TIMEOUT(rights, few_wait_for_an_end, 90)
 {
 	struct keyed deaf[DEAF], *k = calloc(CROWD, sizeof(*k));
