@@ -6,16 +6,25 @@
  */
 #include "server.h"
 
+/* The end waits for nothing more; it may not have been asked for yet. */
+static void told(struct pmof_session *s)
+{
+	set_bit(PMOF_SESSION_TOLD, &s->flags);
+	/* Pairs with test_and_set_bit() of who asks: its end work sees TOLD, or we that it ends. */
+	smp_mb__after_atomic();
+	if (pmof_session_ending(s) && !test_bit(PMOF_SESSION_STOPPED, &s->flags))
+		pmof_session_queue_end(s);
+}
+
 /* Also where it was flushed: the client has gone, or learns it from its login. */
 static void announce_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	complete(&container_of(wc->wr_cqe, struct pmof_srv_queue, announce_cqe)->announced);
+	told(container_of(wc->wr_cqe, struct pmof_srv_queue, announce_cqe)->session);
 }
 
 int pmof_announce_init(struct pmof_srv_queue *q)
 {
 	q->announce_cqe.done = announce_done;
-	init_completion(&q->announced);
 	return pmof_buf_init(&q->announce, q->session->ib_dev, sizeof(struct pmof_wire_announce),
 			     DMA_TO_DEVICE);
 }
@@ -32,7 +41,7 @@ void pmof_announce_free(struct pmof_srv_queue *q)
  * @arg: with it
  *
  * pmof_session_end() or pmof_session_lost() must follow.  Under pmof_sessions_mutex,
- * and so before the end work, which then waits for it to get through.
+ * and so before the end work, which then lets it get through, for a bounded time.
  */
 void pmof_session_announce(struct pmof_session *s, u32 kind, u64 arg)
 {
@@ -57,12 +66,15 @@ void pmof_session_announce(struct pmof_session *s, u32 kind, u64 arg)
 	pmof_buf_for_dev(&q->announce, q->qp.dev, sge.length);
 	wr.wr_cqe = &q->announce_cqe;
 	if (ib_post_send(q->qp.ib, &wr, NULL))
-		complete(&q->announced);
+		told(s);
 }
 
-/* Waits, for a bounded time, until an announcement has got through, if there was one. */
-void pmof_session_announced(struct pmof_session *s)
+/* For how many jiffies the end is still to wait for an announcement to get through.  End work. */
+unsigned long pmof_session_telling(const struct pmof_session *s)
 {
-	if (test_bit(PMOF_SESSION_ANNOUNCED, &s->flags))
-		wait_for_completion_timeout(&s->queues[0]->announced, PMOF_SRV_ANNOUNCE_TIMEOUT);
+	unsigned long now = jiffies;
+
+	if (!test_bit(PMOF_SESSION_ANNOUNCED, &s->flags) || test_bit(PMOF_SESSION_TOLD, &s->flags))
+		return 0;
+	return time_before(now, s->announce_until) ? s->announce_until - now : 0;
 }

@@ -259,7 +259,6 @@ struct pmof_srv_queue {
 	struct ib_cqe chain_cqe;	/* of work requests posted before a reply */
 	struct pmof_buf announce;	/* admin: what is sent unasked, once */
 	struct ib_cqe announce_cqe;
-	struct completion announced;
 
 	spinlock_t lock;		/* protects all down to waiting; held to post a reply */
 	struct pmof_srv_req *replied;	/* last one whose reply is posted, not signaled */
@@ -283,9 +282,11 @@ enum {
 	PMOF_SESSION_PUBLISHED,		/* in the table: teardown is the table's business */
 	PMOF_SESSION_ENDING,		/* nothing new is started for it */
 	PMOF_SESSION_FINAL,		/* it is not to be resumed */
-	PMOF_SESSION_ANNOUNCED,		/* the client was told why */
-	PMOF_SESSION_STOPPED,		/* the end work has begun */
-	PMOF_SESSION_GONE,		/* and has ended */
+	PMOF_SESSION_ANNOUNCED,		/* the client is told why, */
+	PMOF_SESSION_TOLD,		/* and has got it, or never will */
+	PMOF_SESSION_STOPPING,		/* the end work has begun: there is no more I/O, */
+	PMOF_SESSION_STOPPED,		/* nor anything of the admin queue, */
+	PMOF_SESSION_GONE,		/* and it has ended */
 };
 
 struct pmof_session {
@@ -364,7 +365,8 @@ struct pmof_session {
 	struct completion idle;
 	bool heard;			/* a message has come; reset by the watch */
 	struct delayed_work watch;	/* login, keep-alive, loss */
-	struct work_struct end_work;
+	struct delayed_work end_work;
+	unsigned long announce_until;	/* jiffies; end work */
 	struct completion drained;	/* no queue pair, MR or PD is left */
 	struct completion gone;
 };
@@ -566,7 +568,7 @@ void pmof_sessions_detach(const struct pmof_session_filter *f, u32 kind, u64 arg
 int pmof_announce_init(struct pmof_srv_queue *q);
 void pmof_announce_free(struct pmof_srv_queue *q);
 void pmof_session_announce(struct pmof_session *s, u32 kind, u64 arg);
-void pmof_session_announced(struct pmof_session *s);
+unsigned long pmof_session_telling(const struct pmof_session *s);
 
 /* shutdown.c */
 int pmof_shutdown_init(void);

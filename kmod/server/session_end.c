@@ -6,8 +6,9 @@
  * pmof_session_lost() when the connection broke, pmof_session_end() for good.
  * The end work, in this order,
  *   1. unpublishes it: no queue can be added, those being added are waited for;
- *   2. moves the queue pairs to error, waits for the handlers and the flush
- *      workers to let go, drains, destroys the queue pairs;
+ *   2. moves the queue pairs to error, those of the I/O at once, the admin queue's
+ *      once an announcement has got through, or has had its time; waits for the
+ *      handlers and the flush workers to let go, drains, destroys the queue pairs;
  *   3. deregisters the MRs and frees the PD: no HCA touches the namespace now;
  *      the session is drained, and the namespace's service is told;
  *   4. keeps it, detached, for its loss timeout, if its client may resume it;
@@ -16,7 +17,7 @@
  *   6. if it is not kept, tells the service, lets go of the namespace and wakes who
  *      waits for that.
  * A detached session is what a login of the same (client, instance, path) takes
- * the ID from.  Asked for its end, the work runs a second time, from 6 on.
+ * the ID from.  Asked for its end, the work runs once more, from 6 on.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,7 +32,20 @@
 void pmof_session_queue_end(struct pmof_session *s)
 {
 	get_device(&s->dev);
-	if (!queue_work(pmof_end_wq, &s->end_work))
+	/* Also one that waits for an announcement: it sees to that by itself. */
+	if (mod_delayed_work(pmof_end_wq, &s->end_work, 0))
+		put_device(&s->dev);
+}
+
+/*
+ * A timer and not a thread waits: where new threads are slow in coming, the workqueue's rescuer
+ * does all ends one behind the other, and each might be of a client that does not answer.
+ */
+static void continue_end(struct pmof_session *s, unsigned long delay)
+{
+	get_device(&s->dev);
+	/* Asked for meanwhile: that comes first. */
+	if (!queue_delayed_work(pmof_end_wq, &s->end_work, delay))
 		put_device(&s->dev);
 }
 
@@ -181,15 +195,20 @@ static void unpublish(struct pmof_session *s)
 	/* From here on s->queues is ours alone. */
 }
 
-static void stop_queues(struct pmof_session *s)
+/* The I/O is over; the reason is still to get through. */
+static void stop_io(struct pmof_session *s)
 {
 	int i;
 
 	for (i = 1; i < ARRAY_SIZE(s->queues); i++)
 		if (s->queues[i])
 			pmof_srv_queue_disconnect(s->queues[i]);
-	/* The I/O is over; the reason is still to get through. */
-	pmof_session_announced(s);
+}
+
+static void stop_queues(struct pmof_session *s)
+{
+	int i;
+
 	if (s->queues[0])
 		pmof_srv_queue_disconnect(s->queues[0]);
 	cancel_work_sync(&s->admin_work);
@@ -227,7 +246,6 @@ static void free_queues(struct pmof_session *s)
 
 static void drain(struct pmof_session *s)
 {
-	unpublish(s);
 	stop_queues(s);
 	pmof_segments_free(s);
 	pmof_session_free_parts(s);
@@ -241,10 +259,13 @@ static bool detach(struct pmof_session *s)
 	bool stays;
 
 	mutex_lock(&pmof_sessions_mutex);
+	stays = s->resumable && !test_bit(PMOF_SESSION_FINAL, &s->flags);
+	/* Asked for once more where the announcement got through while the work ran. */
+	if (stays && s->state == PMOF_SESSION_DETACHED)
+		goto unlock;
 	/* The device may go, and another session may have its atomics. */
 	if (s->ns)
 		pmof_session_leave_atomics(s);
-	stays = s->resumable && !test_bit(PMOF_SESSION_FINAL, &s->flags);
 	if (stays) {
 		WRITE_ONCE(s->state, PMOF_SESSION_DETACHED);
 		/* Behind those that were detached before: see pmof_session_make_room(). */
@@ -256,6 +277,7 @@ static bool detach(struct pmof_session *s)
 		pmof_rights_uncharge_all(s);
 		pmof_session_count(s, false);
 	}
+unlock:
 	mutex_unlock(&pmof_sessions_mutex);
 	/* [V1] No queue pair of it is left: what a login of the same client waits for. */
 	complete_all(&s->drained);
@@ -299,9 +321,20 @@ static void finish(struct pmof_session *s)
 
 static void end_work(struct work_struct *work)
 {
-	struct pmof_session *s = container_of(work, struct pmof_session, end_work);
+	struct pmof_session *s = container_of(to_delayed_work(work), struct pmof_session, end_work);
+	unsigned long telling;
 	bool stays = false;
 
+	if (!test_and_set_bit(PMOF_SESSION_STOPPING, &s->flags)) {
+		unpublish(s);
+		stop_io(s);
+		s->announce_until = jiffies + PMOF_SRV_ANNOUNCE_TIMEOUT;
+	}
+	telling = pmof_session_telling(s);
+	if (telling) {
+		continue_end(s, telling);
+		goto put;
+	}
 	if (!test_and_set_bit(PMOF_SESSION_STOPPED, &s->flags))
 		drain(s);
 	if (!test_bit(PMOF_SESSION_GONE, &s->flags)) {
@@ -311,13 +344,14 @@ static void end_work(struct work_struct *work)
 	}
 	if (!stays && !test_and_set_bit(PMOF_SESSION_GONE, &s->flags))
 		finish(s);
+put:
 	put_device(&s->dev);
 }
 
 void pmof_session_end_init(struct pmof_session *s)
 {
 	INIT_DELAYED_WORK(&s->watch, watch_work);
-	INIT_WORK(&s->end_work, end_work);
+	INIT_DELAYED_WORK(&s->end_work, end_work);
 	init_completion(&s->drained);
 	init_completion(&s->gone);
 }
