@@ -543,10 +543,10 @@ static void conn_ib_remove(struct ib_device *ibdev, void *client_data)
 	mutex_unlock(&going_lock);
 }
 
-/* While it goes rdma_cm still finds it. */
+/* While it goes rdma_cm still finds it.  NULL, which is no device, does not. */
 bool pmof_device_goes(const struct ib_device *ibdev)
 {
-	return READ_ONCE(going) == ibdev;
+	return ibdev && READ_ONCE(going) == ibdev;
 }
 
 static struct ib_client conn_ib_client = {

@@ -387,7 +387,7 @@ static void recover_work(struct work_struct *work)
 	if (conn->attached && READ_ONCE(conn->state) != PMOF_LIVE) {
 		pmof_blk_pause(conn);
 		say_lost(conn);
-		device_goes = conn->ibdev && pmof_device_goes(conn->ibdev);
+		device_goes = pmof_device_goes(conn->ibdev);
 		pmof_conn_detach(conn);
 	}
 	if (READ_ONCE(conn->refuse))

@@ -134,7 +134,7 @@ static void never_issued(struct pmof_req *req, unsigned int n, int rc)
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		cmpxchg(&req[i].status, 0, rc);
+		req[i].status = req[i].status ?: rc;
 }
 
 /* Issues the next operation, or a group of @n, which has one result so far. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Puts, gets and atomics as chains of RDMA requests: pin or copy, split, post. */
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -98,6 +99,9 @@ static struct pmof_slot *get_filled_slot(struct pmof_req *req)
 			return ERR_PTR(-EAGAIN);
 		if (fault_in_iov_iter_readable(&req->iter, bytes))
 			return ERR_PTR(-EFAULT);
+		/* Somebody may take the pages away as fast as they come. */
+		if (fatal_signal_pending(current))
+			return ERR_PTR(-EINTR);
 	}
 }
 
