@@ -16,12 +16,12 @@ TEST_F(rights, exclusive)
 	EXPECT_EQ(PMOF_SC_EXCLUSIVE, k_login(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE));
 	k_close(&bob);
 	/* Readers are nobody's rivals, whether they may not write or will not. */
-	EXPECT_EQ(0, k_open(&carol, "carol", CAROL, 0));
+	ASSERT_EQ(0, k_open(&carol, "carol", CAROL, 0));
 	EXPECT_EQ(0, k_login(&bob, "bob", BOB, PMOF_LOGIN_F_READ_ONLY));
 	k_close(&bob);
 	EXPECT_EQ(0, persist(&alice.s.io));
 	/* Who takes it over says so. */
-	EXPECT_EQ(0, k_open(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
+	ASSERT_EQ(0, k_open(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
 	EXPECT_TRUE(wc_ends(&alice.s.io, 20000));
 	EXPECT_EQ(0, persist(&bob.s.io));
 	EXPECT_EQ(0, persist(&carol.s.io));
