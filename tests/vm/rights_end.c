@@ -102,11 +102,11 @@ static int carol_comes(void)
 
 #define DEAF	5
 
-static bool open_deaf(struct keyed deaf[DEAF])
+static bool open_deaf(struct keyed *deaf, int n)
 {
 	int i;
 
-	for (i = 0; i < DEAF; i++)
+	for (i = 0; i < n; i++)
 		if (k_open(&deaf[i], "alice", ALICE, 0) || !make_deaf(&deaf[i].s.admin))
 			return false;
 	return true;
@@ -122,7 +122,7 @@ TEST_F_TIMEOUT(rights, few_wait_for_an_end, 90)
 	int i, count[2] = { 0 };
 
 	ASSERT_NE(NULL, k);
-	ASSERT_TRUE(open_deaf(deaf));
+	ASSERT_TRUE(open_deaf(deaf, DEAF));
 	EXPECT_EQ(0, crowd(k, carol_comes, count));
 	EXPECT_TRUE(count[0] && count[1]) TH_LOG("%d in, %d busy", count[0], count[1]);
 	for (i = 0; i < CROWD; i++)
@@ -145,7 +145,7 @@ TEST_F_TIMEOUT(rights, key_changes_meanwhile, 90)
 	ssize_t n;
 	int i;
 
-	ASSERT_TRUE(open_deaf(deaf));
+	ASSERT_TRUE(open_deaf(deaf, DEAF));
 	ASSERT_EQ(0, k_prepare(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
 	ASSERT_EQ(0, wc_send(&bob.s.admin, &bob.sent, sizeof(bob.sent)));
 	ASSERT_EQ(0, order("set_key bob " EVE));
@@ -198,6 +198,24 @@ TEST_F_TIMEOUT(rights, ways_to_lose_them, 60)
 	}
 	EXPECT_EQ(0, persist(&alice.s.io));
 	k_close(&alice);
+}
+
+/* Each has a second to hear why: the same second. */
+TEST_F_TIMEOUT(rights, the_deaf_end_together, 60)
+{
+	enum { MANY = 12 };
+	struct keyed deaf[MANY];
+	double t;
+	int i;
+
+	ASSERT_TRUE(open_deaf(deaf, MANY));
+	t = vm_now();
+	EXPECT_EQ(0, order("deny alice && no_session_of alice"));
+	t = vm_now() - t;
+	EXPECT_GT(MANY * vm_time_factor() / 2, t) TH_LOG("%.1f s", t);
+	for (i = 0; i < MANY; i++)
+		k_close(&deaf[i]);
+	EXPECT_EQ(0, order("allow alice"));
 }
 
 /* The last one in a list that goes does not open the namespace to everybody. */
