@@ -24,15 +24,23 @@ static void set_state(struct pmof_conn *conn, enum pmof_state to)
 	lockdep_assert_held(&conn->state_lock);
 	WARN_ON_ONCE(!pmof_state_legal(conn->state, to));
 	trace_pmof_state(conn->instance, conn->state, to);
-	conn->state = to;
+	/* Pairs with decided(): who sees LIVE sees no refusal from before. */
+	smp_store_release(&conn->state, to);
+}
+
+/* Requests fail with @rc from now on, at once; 0: they wait, or are posted. */
+static void set_refuse(struct pmof_conn *conn, int rc)
+{
+	lockdep_assert_held(&conn->state_lock);
+	WRITE_ONCE(conn->refuse, rc);
 }
 
 /* The recovery work does the rest; an attempt that is under way ends. */
 static void set_dead(struct pmof_conn *conn)
 {
 	set_state(conn, PMOF_DEAD);
-	conn->lost = true;
-	conn->refuse = pmof_conn_gone_errno(conn);
+	WRITE_ONCE(conn->lost, true);
+	set_refuse(conn, pmof_conn_gone_errno(conn));
 	mod_delayed_work(pmof_wq, &conn->recover, 0);
 }
 
@@ -52,9 +60,7 @@ static void set_recovering(struct pmof_conn *conn)
 	set_state(conn, PMOF_RECOVERING);
 	conn->lost_at = jiffies;
 	conn->attempt = 0;
-	conn->refuse = conn->reason;
-	if (!conn->opt.fail_io_timeout && !conn->refuse)
-		conn->refuse = -EIO;
+	set_refuse(conn, conn->reason ?: conn->opt.fail_io_timeout ? 0 : -EIO);
 	arm(&conn->fail_io, conn->opt.fail_io_timeout, conn->lost_at);
 	arm(&conn->loss, conn->opt.device_loss_timeout, conn->lost_at);
 	mod_delayed_work(pmof_wq, &conn->recover, 0);
@@ -75,7 +81,7 @@ void pmof_conn_lost(struct pmof_conn *conn, const char *why)
 	spin_lock_irqsave(&conn->state_lock, flags);
 	if (!conn->lost)
 		conn->why = why;
-	conn->lost = true;
+	WRITE_ONCE(conn->lost, true);
 	if (conn->state == PMOF_LIVE || conn->state == PMOF_RECOVERING) {
 		if (conn->removed || !conn->opt.device_loss_timeout)
 			set_dead(conn);
@@ -92,7 +98,7 @@ void pmof_conn_give_up(struct pmof_conn *conn)
 	if (conn->state == PMOF_RECOVERING)
 		set_dead(conn);
 	else if (conn->state == PMOF_DEAD)
-		conn->refuse = -ENODEV;
+		set_refuse(conn, -ENODEV);
 	spin_unlock_irq(&conn->state_lock);
 }
 
@@ -135,7 +141,7 @@ void pmof_conn_announced(struct pmof_conn *conn, u32 kind)
 	/* Also where a queue broke first: this is the better reason. */
 	conn->why = why;
 	if (conn->state == PMOF_RECOVERING && conn->reason)
-		conn->refuse = conn->reason;
+		set_refuse(conn, conn->reason);
 	spin_unlock_irqrestore(&conn->state_lock, flags);
 	pmof_conn_lost(conn, why);
 }
@@ -146,7 +152,7 @@ static void refuse_access(struct pmof_conn *conn)
 	spin_lock_irq(&conn->state_lock);
 	conn->reason = -EACCES;
 	if (conn->state == PMOF_RECOVERING)
-		conn->refuse = -EACCES;
+		set_refuse(conn, -EACCES);
 	spin_unlock_irq(&conn->state_lock);
 }
 
@@ -155,7 +161,7 @@ static void refuse_access(struct pmof_conn *conn)
 /* One that is lost is LIVE for a moment still: who went on then would be refused at once. */
 static bool decided(const struct pmof_conn *conn)
 {
-	return (READ_ONCE(conn->state) == PMOF_LIVE && !READ_ONCE(conn->lost)) ||
+	return (smp_load_acquire(&conn->state) == PMOF_LIVE && !READ_ONCE(conn->lost)) ||
 	       READ_ONCE(conn->refuse);
 }
 
@@ -227,7 +233,7 @@ static void fail_io_work(struct work_struct *work)
 	spin_lock_irq(&conn->state_lock);
 	fail = is_due(conn, conn->opt.fail_io_timeout) && !conn->refuse;
 	if (fail)
-		conn->refuse = -EIO;
+		set_refuse(conn, -EIO);
 	spin_unlock_irq(&conn->state_lock);
 	if (!fail)
 		return;
@@ -282,8 +288,9 @@ bool pmof_conn_go_live(struct pmof_conn *conn)
 	spin_lock_irq(&conn->state_lock);
 	ok = pmof_state_legal(conn->state, PMOF_LIVE) && !conn->lost && !conn->removed;
 	if (ok) {
+		/* In this order: see set_state(). */
+		set_refuse(conn, 0);
 		set_state(conn, PMOF_LIVE);
-		conn->refuse = 0;
 		conn->reason = 0;
 		cancel_delayed_work(&conn->fail_io);
 		cancel_delayed_work(&conn->loss);
@@ -301,7 +308,7 @@ static bool begin_attempt(struct pmof_conn *conn)
 	spin_lock_irq(&conn->state_lock);
 	ok = conn->state == PMOF_RECOVERING;
 	if (ok)
-		conn->lost = false;
+		WRITE_ONCE(conn->lost, false);
 	spin_unlock_irq(&conn->state_lock);
 	return ok;
 }
