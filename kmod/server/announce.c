@@ -6,13 +6,14 @@
  */
 #include "server.h"
 
-/* The end waits for nothing more; it may not have been asked for yet. */
+/* The end waits for nothing more; it may not have begun yet. */
 static void told(struct pmof_session *s)
 {
 	set_bit(PMOF_SESSION_TOLD, &s->flags);
-	/* Pairs with test_and_set_bit() of who asks: its end work sees TOLD, or we that it ends. */
+	/* Pairs with test_and_set_bit() in end_work(): it sees TOLD, or we that it waits. */
 	smp_mb__after_atomic();
-	if (pmof_session_ending(s) && !test_bit(PMOF_SESSION_STOPPED, &s->flags))
+	if (test_bit(PMOF_SESSION_STOPPING, &s->flags) &&
+	    !test_bit(PMOF_SESSION_STOPPED, &s->flags))
 		pmof_session_queue_end(s);
 }
 

@@ -484,6 +484,21 @@ static int queue_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 }
 
 /*
+ * Nobody reaches the namespace by the admin queue: it outlives the I/O queues by the time
+ * that an announcement needs, when the rights may be gone already.  Its queue pair can have
+ * no PD of its own, since it registers the MRs.  rdma_cm sets the flags when it accepts, and
+ * there is no MR before the login.  A device that refuses has that moment still, no more.
+ */
+static void bar_rdma(struct pmof_srv_queue *q)
+{
+	struct ib_qp_attr attr = { .qp_access_flags = 0 };
+
+	if (ib_modify_qp(q->qp.ib, &attr, IB_QP_ACCESS_FLAGS))
+		pr_warn_once("%s: RDMA by admin queues cannot be barred\n",
+			     dev_name(&q->qp.dev->dev));
+}
+
+/*
  * Accepts the connection request of the queue's cm_id, whose events are the
  * queue's from here on.  Only from the request's event handler, which must
  * return non-zero if this fails.  Returns 0 or a PMOF_SC_* code.
@@ -507,5 +522,9 @@ int pmof_srv_queue_accept(struct pmof_srv_queue *q, const struct rdma_conn_param
 	pmof_put_accept(&w, PMOF_SC_OK, q->depth);
 	q->qp.cm_id->context = q;
 	q->qp.cm_id->event_handler = queue_event;
-	return rdma_accept(q->qp.cm_id, &param) ? PMOF_SC_INTERNAL : PMOF_SC_OK;
+	if (rdma_accept(q->qp.cm_id, &param))
+		return PMOF_SC_INTERNAL;
+	if (!q->id)
+		bar_rdma(q);
+	return PMOF_SC_OK;
 }

@@ -250,6 +250,30 @@ TEST_F(window, key_of_a_session_that_has_ended)
 	wc_close_session(&b);
 }
 
+/* The admin queue is for messages: it may outlive what the session was granted. */
+TEST_F(window, own_key_by_the_admin_queue)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE,
+						      IBV_WR_ATOMIC_FETCH_AND_ADD };
+	struct wc_session s;
+	size_t i;
+	u64 addr;
+	u32 rkey;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		ASSERT_EQ(0, wc_open(&s, 0));
+		rkey = wc_at(&s, WINDOW_OFF, &addr)->rkey;
+		EXPECT_TRUE(rdma(&s, IBV_WR_RDMA_READ, addr, rkey, 64));
+		memset(wc_out(&s.admin), 0x5a, 64);
+		ASSERT_EQ(0, wc_post(&s.admin, opcodes[i], opcodes[i] == IBV_WR_RDMA_READ ? 64 : 8,
+				     addr, rkey));
+		EXPECT_NE(IBV_WC_SUCCESS, wc_completed(&s.admin, s.admin.posts, 20000))
+			TH_LOG("operation %zu", i);
+		EXPECT_TRUE(wc_ends(&s.io, 20000));
+		wc_close_session(&s);
+	}
+}
+
 TEST_F(window, read_only_session_cannot_write)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE,
