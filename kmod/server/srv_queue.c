@@ -487,15 +487,17 @@ static int queue_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
  * Nobody reaches the namespace by the admin queue: it outlives the I/O queues by the time
  * that an announcement needs, when the rights may be gone already.  Its queue pair can have
  * no PD of its own, since it registers the MRs.  rdma_cm sets the flags when it accepts, and
- * there is no MR before the login.  A device that refuses has that moment still, no more.
+ * there is no MR before the login.  Where it fails the queue pair has broken already, or the
+ * device does not do it: see docs/security.md.
  */
 static void bar_rdma(struct pmof_srv_queue *q)
 {
 	struct ib_qp_attr attr = { .qp_access_flags = 0 };
+	int rc = ib_modify_qp(q->qp.ib, &attr, IB_QP_ACCESS_FLAGS);
 
-	if (ib_modify_qp(q->qp.ib, &attr, IB_QP_ACCESS_FLAGS))
-		pr_warn_once("%s: RDMA by admin queues cannot be barred\n",
-			     dev_name(&q->qp.dev->dev));
+	if (rc)
+		pr_debug("%s: RDMA by an admin queue is not barred: %d\n",
+			 dev_name(&q->qp.dev->dev), rc);
 }
 
 /*
