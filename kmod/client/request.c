@@ -207,13 +207,19 @@ static int issue_put(struct pmof_req *req)
 static int issue_persist(struct pmof_req *req)
 {
 	struct pmof_range range = { req->offset, req->length };
+	struct pmof_conn *conn = req->q->conn;
+	bool live = READ_ONCE(conn->state) == PMOF_LIVE;
+	int rc;
 
 	if (!req->length)
 		return 0;
 	/* Waits for other queues, or for several messages. */
 	if (req->nowait)
 		return -EAGAIN;
-	return req->q->conn->persist->persist(req->q, &range);
+	rc = conn->persist->persist(req->q, &range);
+	/* It posts by requests of its own: what was begun on a connection counts as sent. */
+	req->sent |= live && rc == -PMOF_LOST;
+	return rc;
 }
 
 /* Others go by messages alone, and the server says where that cannot be. */

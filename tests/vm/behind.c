@@ -37,6 +37,8 @@ static struct one {
 	  .result = { 0, -EIO, -EIO } },
 	{ .name = "behind a put with NOREPLAY", .opcode = PMOF_OP_PUT,
 	  .flags = PMOF_F_PERSIST | PMOF_F_NOREPLAY, .result = { 0, -EIO, -ECANCELED } },
+	{ .name = "behind a PERSIST with NOREPLAY", .opcode = PMOF_OP_PERSIST,
+	  .flags = PMOF_F_NOREPLAY, .result = { 0, -EIO, -ECANCELED } },
 };
 
 #define NR	((int)(sizeof(cases) / sizeof(cases[0])))
@@ -59,7 +61,15 @@ static struct pmof_op put(const struct one *c, int at, uint64_t value, uint32_t 
 	};
 }
 
-/* Nothing waits for the first one. */
+static struct pmof_op persist(const struct one *c, size_t length)
+{
+	return (struct pmof_op) {
+		.size = sizeof(struct pmof_op), .opcode = PMOF_OP_PERSIST, .flags = c->flags,
+		.offset = c->offset, .length = length,
+	};
+}
+
+/* Nothing waits for the first one; a PERSIST would, and so that one has nothing to send. */
 static void make_ops(struct one *c)
 {
 	c->op[0] = put(c, 0, NEW, 0);
@@ -70,6 +80,10 @@ static void make_ops(struct one *c)
 			.flags = c->flags, .offset = c->offset + COUNTER, .length = 8,
 			.operand = 1,
 		};
+	if (c->opcode == PMOF_OP_PERSIST) {
+		c->op[0] = persist(c, 0);
+		c->op[1] = persist(c, PLACE);
+	}
 	c->op[2] = put(c, LEN, NEW, PMOF_F_PERSIST);
 }
 
@@ -80,8 +94,10 @@ static int prepare(struct one *c, int i, int instance)
 	c->fd = vm_open(instance + i, O_RDWR);
 	c->offset = BASE + i * PLACE;
 	for (at = 0; at < PLACE && c->fd >= 0; at += LEN)
-		if (vm_put(c->fd, c->offset + at, page_of(OLD), LEN, PMOF_F_PERSIST))
+		if (vm_put(c->fd, c->offset + at, page_of(OLD), LEN, 0))
 			return 1;
+	if (c->opcode != PMOF_OP_PERSIST && vm_persist(c->fd, c->offset, PLACE))
+		return 1;
 	make_ops(c);
 	return c->fd < 0;
 }
@@ -122,15 +138,15 @@ static int results_are(const struct one *c, const int *result)
 static int check(struct one *c)
 {
 	static const int success[3];
-	bool adds = c->opcode == PMOF_OP_FETCH_ADD;
+	bool adds = c->opcode == PMOF_OP_FETCH_ADD, puts = c->opcode == PMOF_OP_PUT;
 	int bad = results_are(c, c->result);
 
-	bad += is(c, "the first", 0, NEW);
+	bad += is(c, "the first", 0, c->op[0].opcode == PMOF_OP_PUT ? NEW : OLD);
 	bad += is(c, "the second", COUNTER, OLD);
 	bad += is(c, "the third", LEN, OLD);
 	submit(c);
 	bad += results_are(c, success);
-	bad += is(c, "the second, anew", COUNTER, adds ? OLD + 1 : NEW);
+	bad += is(c, "the second, anew", COUNTER, puts ? NEW : OLD + adds);
 	bad += is(c, "the third, anew", LEN, NEW);
 	if (adds && c->op[1].old != OLD)
 		bad += printf("%s: it was %#jx\n", c->name, (uintmax_t)c->op[1].old);
