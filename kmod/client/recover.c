@@ -161,6 +161,7 @@ static void refuse_access(struct pmof_conn *conn)
 /* One that is lost is LIVE for a moment still: who went on then would be refused at once. */
 static bool decided(const struct pmof_conn *conn)
 {
+	/* Pairs with set_state(): a refusal that is seen behind LIVE is of now. */
 	return (smp_load_acquire(&conn->state) == PMOF_LIVE && !READ_ONCE(conn->lost)) ||
 	       READ_ONCE(conn->refuse);
 }
