@@ -24,6 +24,10 @@ static bool loss;
 module_param(loss, bool, 0444);
 MODULE_PARM_DESC(loss, "Only the test for a network that loses packets");
 
+static bool full;
+module_param(full, bool, 0444);
+MODULE_PARM_DESC(full, "Only the test for a network with a queue of few packets");
+
 struct rt_node rt_client, rt_server;
 u8 *rt_pmem;
 static int tests, failures;
@@ -57,12 +61,15 @@ static void run(void)
 {
 	if (loss) {
 		rt_test_loss();
+	} else if (full) {
+		rt_test_full();
 	} else {
 		rt_test_flush();
 		rt_test_prompt();
 		rt_test_lazy();
 		rt_test_order();
 		rt_test_atomic();
+		rt_test_short();
 	}
 	pr_info("1..%d\n", tests);
 }
