@@ -250,6 +250,18 @@ TEST_F(window, key_of_a_session_that_has_ended)
 	wc_close_session(&b);
 }
 
+/* A session whose key is good for reading what is at *@addr.  Returns the key. */
+static u32 open_and_read(struct __test_metadata *_metadata, struct wc_session *s, u32 flags,
+			 u64 *addr)
+{
+	u32 rkey;
+
+	ASSERT_EQ(0, wc_open(s, flags));
+	rkey = wc_at(s, WINDOW_OFF, addr)->rkey;
+	EXPECT_TRUE(rdma(s, IBV_WR_RDMA_READ, *addr, rkey, 64));
+	return rkey;
+}
+
 /* The admin queue is for messages: it may outlive what the session was granted. */
 TEST_F(window, own_key_by_the_admin_queue)
 {
@@ -261,9 +273,7 @@ TEST_F(window, own_key_by_the_admin_queue)
 	u32 rkey;
 
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
-		ASSERT_EQ(0, wc_open(&s, 0));
-		rkey = wc_at(&s, WINDOW_OFF, &addr)->rkey;
-		EXPECT_TRUE(rdma(&s, IBV_WR_RDMA_READ, addr, rkey, 64));
+		rkey = open_and_read(_metadata, &s, 0, &addr);
 		memset(wc_out(&s.admin), 0x5a, 64);
 		ASSERT_EQ(0, wc_post(&s.admin, opcodes[i], opcodes[i] == IBV_WR_RDMA_READ ? 64 : 8,
 				     addr, rkey));
@@ -284,10 +294,8 @@ TEST_F(window, read_only_session_cannot_write)
 	u32 rkey;
 
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
-		ASSERT_EQ(0, wc_open(&s, PMOF_LOGIN_F_READ_ONLY));
+		rkey = open_and_read(_metadata, &s, PMOF_LOGIN_F_READ_ONLY, &addr);
 		EXPECT_TRUE(s.login.flags & PMOF_LOGIN_R_READ_ONLY);
-		rkey = wc_at(&s, WINDOW_OFF, &addr)->rkey;
-		EXPECT_TRUE(rdma(&s, IBV_WR_RDMA_READ, addr, rkey, 64));
 		EXPECT_FALSE(rdma(&s, opcodes[i], addr, rkey, 8));
 		EXPECT_TRUE(wc_ends(&s.io, 20000));
 		wc_close_session(&s);
