@@ -29,16 +29,7 @@ static void test_same_bytes(struct rt_pair *p, struct rt_pair *q)
 /* More than may be put aside, posted at once. */
 static void test_bounded(struct rt_pair *p)
 {
-	u32 off;
-	int err = 0;
-
-	get_random_bytes(p->buf, RT_BUF);
-	for (off = 0; off < RT_BUF && !err; off += SZ_8K)
-		err = rt_write_post(p, off + 24, off, SZ_8K, 0);
-	err = err ?: rt_read(p, SZ_2M, 1, 0);
-	/* The READ has overwritten the first byte. */
-	rt_ok(!err && !memcmp(rt_pmem + 25, p->buf + 1, RT_BUF - 1),
-	      "1 MiB of WRITEs in flight is stored whole");
+	rt_ok(!rt_write_many(p, 24), "1 MiB of WRITEs in flight is stored whole");
 }
 
 /* Reads return what was written before on the same queue pair. */

@@ -4,6 +4,7 @@
 
 #include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/random.h>
 
 #include "rxe_test.h"
 
@@ -102,6 +103,22 @@ int rt_read(struct rt_pair *p, u64 offset, u32 length, int flags)
 	fill_rdma(p, &wr, &sge, IB_WR_RDMA_READ, offset);
 	wr.wr.send_flags = flags;
 	return rt_run(p, &wr.wr, &wc);
+}
+
+/* Random data, as much as the buffer holds, in WRITEs that are posted at once: is it there? */
+int rt_write_many(struct rt_pair *p, u64 offset)
+{
+	u32 off;
+	int err = 0;
+
+	get_random_bytes(p->buf, RT_BUF);
+	for (off = 0; off < RT_BUF && !err; off += SZ_8K)
+		err = rt_write_post(p, offset + off, off, SZ_8K, 0);
+	err = err ?: rt_read(p, SZ_2M, 1, 0);
+	/* The READ has overwritten the first byte. */
+	if (!err && memcmp(rt_pmem + offset + 1, p->buf + 1, RT_BUF - 1))
+		err = -EILSEQ;
+	return err;
 }
 
 static int post_recv(struct rt_pair *p)

@@ -60,6 +60,7 @@ int rt_post(struct rt_pair *p, struct ib_send_wr *wr);
 int rt_run(struct rt_pair *p, struct ib_send_wr *wr, struct ib_wc *wc);
 int rt_write(struct rt_pair *p, u64 offset, const void *data, u32 length);
 int rt_write_post(struct rt_pair *p, u64 offset, u32 buf_offset, u32 length, int flags);
+int rt_write_many(struct rt_pair *p, u64 offset);
 int rt_read(struct rt_pair *p, u64 offset, u32 length, int flags);
 int rt_send(struct rt_pair *p);
 int rt_send_flags(struct rt_pair *p, int flags);

@@ -29,7 +29,7 @@ static int no_memory(struct kprobe *probe, struct pt_regs *regs)
 
 static struct kprobe probe = { .symbol_name = "rxe_init_packet", .pre_handler = no_memory };
 
-/* What is written is there, and what is read it, each time. */
+/* What is written is there, and what is read is it, each time. */
 static int write_and_read(struct rt_pair *p, u32 i)
 {
 	u32 length = 1 + i * 37 % 9000;
@@ -43,21 +43,6 @@ static int write_and_read(struct rt_pair *p, u32 i)
 	return err;
 }
 
-static int write_much(struct rt_pair *p)
-{
-	u32 off;
-	int err = 0;
-
-	get_random_bytes(p->buf, RT_BUF);
-	for (off = 0; off < RT_BUF && !err; off += SZ_8K)
-		err = rt_write_post(p, off, off, SZ_8K, 0);
-	err = err ?: rt_read(p, SZ_2M, 1, 0);
-	/* The READ has overwritten the first byte. */
-	if (!err && memcmp(rt_pmem + 1, p->buf + 1, RT_BUF - 1))
-		err = -EILSEQ;
-	return err;
-}
-
 static void write_and_read_all(struct rt_pair *p, u32 rounds, const char *one, const char *many)
 {
 	int err = 0;
@@ -67,7 +52,7 @@ static void write_and_read_all(struct rt_pair *p, u32 rounds, const char *one, c
 		err = write_and_read(p, i);
 	if (!rt_ok(!err, one))
 		rt_note("round %u: %d", i, err);
-	err = write_much(p);
+	err = rt_write_many(p, 0);
 	if (!rt_ok(!err, many))
 		rt_note("%d", err);
 }
