@@ -25,8 +25,8 @@ static struct one {
 	uint32_t flags;		/* its */
 	int result[3];		/* what becomes of the three */
 	/* when it runs: */
-	pthread_t thread;
 	int fd;
+	pthread_t thread;
 	uint64_t offset;
 	struct pmof_op op[3];
 	int rc;
