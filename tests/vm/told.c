@@ -3,10 +3,12 @@
  * A server restarts, and puts that were not made durable may be gone: each file that is open hears
  * of that, once.
  *
- *   told FILE MEBIBYTES|-
+ *   told FILE MEBIBYTES|- [refused]
  *
- * Puts there, or relies on what others have put, makes FILE.started, waits for FILE.stop: then the server has restarted, and the device is
- * live again.
+ * Puts there, or relies on what others have put, makes FILE.started, waits for FILE.stop: then the
+ * server has restarted, and the device is live again.  With "refused" it has been, and waits in
+ * vain for its namespace now, when there is FILE.refused: nothing that is tried then may take what
+ * a file is still to hear.  Makes FILE.tried.
  */
 #include "vm.h"
 
@@ -25,23 +27,44 @@ static int sync_file(int fd)
 	return fsync(fd) ? -errno : 0;
 }
 
+static const char *name(const char *file, const char *suffix)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s.%s", file, suffix);
+	return path;
+}
+
+static void signal_by(const char *file, const char *suffix)
+{
+	close(open(name(file, suffix), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static void wait_for(const char *file, const char *suffix)
+{
+	while (access(name(file, suffix), F_OK))
+		usleep(50000);
+}
+
 int main(int argc, char **argv)
 {
 	int puts_it = vm_open(vm_instance(), O_RDWR), other = vm_open(vm_instance(), O_RDONLY);
-	char started[256], stop[256];
 	uint64_t offset;
 	int later;
 
-	if (argc != 3 || puts_it < 0 || other < 0)
+	if (argc < 3 || puts_it < 0 || other < 0)
 		return 2;
-	snprintf(started, sizeof(started), "%s.started", argv[1]);
-	snprintf(stop, sizeof(stop), "%s.stop", argv[1]);
 	offset = strtoull(argv[2], NULL, 0) * MiB;
 	if (strcmp(argv[2], "-"))
 		expect("put", vm_put(puts_it, offset, vm_pages(LEN), LEN, 0), 0);
-	close(open(started, O_WRONLY | O_CREAT, 0600));
-	while (access(stop, F_OK))
-		usleep(50000);
+	signal_by(argv[1], "started");
+	if (argc > 3) {
+		wait_for(argv[1], argv[3]);
+		expect("PERSIST while refused", vm_persist(puts_it, 0, 4096), -ENODEV);
+		expect("fsync while refused", sync_file(other), -ENODEV);
+		signal_by(argv[1], "tried");
+	}
+	wait_for(argv[1], "stop");
 	/* Of any range: it is the file that hears. */
 	expect("PERSIST", vm_persist(puts_it, 0, 4096), -EIO);
 	expect("a second PERSIST", vm_persist(puts_it, offset, LEN), 0);
