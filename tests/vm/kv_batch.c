@@ -355,7 +355,7 @@ TEST_F(batch, a_session_that_ends)
 	add_put(&c.m, "batch done", "done", ANY, 0);
 	add(&c.m, PMOF_KV_PUT_INLINE, request, fill_large(request, "batch waits"));
 	ASSERT_EQ(0, pthread_create(&c.thread, NULL, run_caller, &c));
-	for (i = 0; i < 80 && kv_stat(self->fd, PMOF_KV_STAT_PUTS) == puts; i++)
+	for (i = 0; i < 1000 && kv_stat(self->fd, PMOF_KV_STAT_PUTS) == puts; i++)
 		usleep(10000);
 	EXPECT_EQ(puts + 1, kv_stat(self->fd, PMOF_KV_STAT_PUTS));
 	EXPECT_EQ(0, vm_disconnect(instance));

@@ -116,7 +116,7 @@ barrier() {
 	client) _other=server ;;
 	esac
 	lab_signal "$LAB_ROLE-$1"
-	lab_wait "$_other-$1" 90 >/dev/null || { echo "barrier $1"; exit 1; }
+	lab_wait "$_other-$1" 240 >/dev/null || { echo "barrier $1"; exit 1; }
 }
 
 # obey EVENT: runs the orders of the client's programs (tests/vm/order.h), until the event.
