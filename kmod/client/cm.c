@@ -78,7 +78,8 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
-		step_done(cm, ev->status < 0 ? ev->status : -EHOSTUNREACH);
+		/* A subnet manager's "no" is EINVAL: which is no word about what was asked of us. */
+		step_done(cm, ev->status < 0 && ev->status != -EINVAL ? ev->status : -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		/* The queue pair goes to error, and with it whoever waits for a completion. */
