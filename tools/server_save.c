@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* pmof server save: what stands in configfs, as a file. */
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,30 @@ static int check_disabled(struct json_object *o, const struct config_kind *kind,
 	return 0;
 }
 
+/* A namespace's. A number in /dev is another device's after a reboot, if one more or less is found. */
+static void check_device(struct json_object *o, const char *name)
+{
+	const char *path = json_text(o, "device_path", "");
+	char *target = realpath(path, NULL), *to;
+	glob_t links;
+	size_t i;
+
+	if (target && !strncmp(path, "/dev/pmem", 9) &&
+	    !glob("/dev/disk/by-id/pmem-*", 0, NULL, &links)) {
+		for (i = 0; i < links.gl_pathc; i++) {
+			to = realpath(links.gl_pathv[i], NULL);
+			if (to && !strcmp(to, target)) {
+				complain("namespace '%s' is kept as that on %s, whatever device "
+					 "has that name after a reboot", name, path);
+				hint("export it as %s", links.gl_pathv[i]);
+			}
+			free(to);
+		}
+		globfree(&links);
+	}
+	free(target);
+}
+
 /* A namespace's. It needs more than its own attribute, which a reboot takes back. */
 static void check_placement(struct json_object *o, const char *name)
 {
@@ -131,6 +156,8 @@ static int save_one(struct json_object *o, const struct config_kind *kind, const
 		ret = check_disabled(o, kind, name);
 	if (!ret)
 		check_placement(o, name);
+	if (!ret && kind == &config_kinds[CONFIG_NAMESPACES])
+		check_device(o, name);
 	return ret || kind != &config_kinds[CONFIG_CLIENTS] ? ret : put_key_file(o, name);
 }
 
