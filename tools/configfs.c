@@ -131,6 +131,7 @@ int cfg_read(char *buf, const char *fmt, ...)
 {
 	char path[CFG_PATH_MAX];
 	va_list args;
+	char more = '\n';
 	ssize_t n;
 	int fd, ret;
 
@@ -143,7 +144,8 @@ int cfg_read(char *buf, const char *fmt, ...)
 	if (fd < 0)
 		return -errno;
 	n = read(fd, buf, CFG_VALUE_MAX - 1);
-	ret = n < 0 ? -errno : 0;
+	ret = n < 0 || (n == CFG_VALUE_MAX - 1 && read(fd, &more, 1) < 0) ? -errno :
+	      more != '\n' ? -EOVERFLOW : 0;
 	close(fd);
 	if (ret)
 		return ret;

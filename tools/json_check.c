@@ -57,10 +57,18 @@ static unsigned int line_of(const char *text, size_t offset)
 
 static struct json_object *parse(const char *text, size_t len, char *why)
 {
-	struct json_tokener *tok = json_tokener_new();
+	const char *nul = strstr(text, "\\u0000");
 	struct json_object *o = NULL;
 	enum json_tokener_error error;
+	struct json_tokener *tok;
 
+	/* json-c ends a key there. */
+	if (nul) {
+		snprintf(why, WHY_MAX, "line %u: it has a NUL, which no text may have",
+			 line_of(text, (size_t)(nul - text)));
+		return NULL;
+	}
+	tok = json_tokener_new();
 	if (!tok) {
 		snprintf(why, WHY_MAX, "out of memory");
 		return NULL;

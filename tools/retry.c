@@ -10,6 +10,8 @@
 #define SECOND	UINT64_C(1000000000)
 
 #define DELAY_MAX	5	/* seconds between attempts */
+#define DELAY_LATER	30	/* behind the first minutes: the kernel tells of each attempt */
+#define LATER		(600 * SECOND)
 #define TELL_EVERY	(60 * SECOND)
 
 static uint64_t now(void)
@@ -47,7 +49,7 @@ bool retry_pause(struct retry *r)
 	t.tv_sec = (time_t)(ns / SECOND);
 	t.tv_nsec = (long)(ns % SECOND);
 	nanosleep(&t, NULL);
-	if (r->delay < DELAY_MAX)
+	if (r->delay < (gone < LATER ? DELAY_MAX : DELAY_LATER))
 		r->delay++;
 	return true;
 }

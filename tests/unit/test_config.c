@@ -119,6 +119,7 @@ static const struct refusal server_refusals[] = {
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"host\"}]}", "addr is not a numeric" },
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"192.0.2.1:7\"}]}", "addr is not a num" },
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"[fd00::1]\"}]}", "addr is not a num" },
+	{ "{\"version\":1,\n\"version\\u0000x\":2}", "line 2: it has a NUL" },
 };
 
 TEST(server_files_that_are_refused)
