@@ -113,18 +113,23 @@ void pmof_cache_shutdown(struct pmof_conn *conn)
 	drop_pages(conn->cache.mapping);
 }
 
-/* The file's pages are the device's, whichever node it was opened by. */
-void pmof_cache_open(struct pmof_conn *conn, struct file *file)
+/*
+ * The file's pages are the device's, whichever node it was opened by.  Returns 0 or -EINTR: the last
+ * writer's close may be writing back to a server that does not answer.
+ */
+int pmof_cache_open(struct pmof_conn *conn, struct file *file)
 {
 	struct pmof_cache *c = &conn->cache;
 
-	mutex_lock(&c->lock);
+	if (mutex_lock_killable(&c->lock))
+		return -EINTR;
 	c->nr_files++;
 	c->nr_writers += !!(file->f_mode & FMODE_WRITE);
 	mutex_unlock(&c->lock);
 	file->f_mapping = c->mapping;
 	/* As open() does it for other files: errors from here on are this file's to hear. */
 	file->f_wb_err = filemap_sample_wb_err(file->f_mapping);
+	return 0;
 }
 
 /*

@@ -23,18 +23,25 @@ static int chardev_open(struct inode *inode, struct file *file)
 	if (!f)
 		return -ENOMEM;
 	rc = file->f_mode & FMODE_WRITE ? pmof_blk_claim(conn) : 0;
-	if (rc) {
-		kfree(f);
-		return rc;
-	}
+	if (rc)
+		goto free;
+	rc = pmof_cache_open(conn, file);
+	if (rc)
+		goto unclaim;
 	/* The cdev's reference, which the open file holds, keeps the connection. */
 	f->conn = conn;
 	f->context = atomic64_inc_return(&conn->contexts);
 	file->private_data = f;
 	/* read() and write() pass the cache by, as with O_DIRECT; io_uring wants it for IOPOLL. */
 	file->f_mode |= FMODE_NOWAIT | FMODE_CAN_ODIRECT;
-	pmof_cache_open(conn, file);
 	return 0;
+
+unclaim:
+	if (file->f_mode & FMODE_WRITE)
+		pmof_blk_unclaim(conn);
+free:
+	kfree(f);
+	return rc;
 }
 
 static int chardev_file_release(struct inode *inode, struct file *file)

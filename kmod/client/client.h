@@ -415,7 +415,7 @@ void pmof_cache_flush(struct pmof_conn *conn);
 int pmof_cache_write_out(struct pmof_conn *conn, const struct pmof_range *range);
 void pmof_cache_invalidate(struct pmof_conn *conn, const struct pmof_range *range);
 int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync);
-void pmof_cache_open(struct pmof_conn *conn, struct file *file);
+int pmof_cache_open(struct pmof_conn *conn, struct file *file);
 void pmof_cache_close(struct pmof_conn *conn, struct file *file);
 int pmof_mmap(struct file *file, struct vm_area_struct *vma);
 

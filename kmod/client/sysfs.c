@@ -298,7 +298,7 @@ static ssize_t server_stat_show(struct device *dev, struct device_attribute *att
 		.attr = __ATTR(_name, 0444, stat_show, NULL), .index = (_index) }
 #define SERVER_STAT(_name, _index)						\
 	static struct stat_attr server_stat_##_name = {				\
-		.attr = __ATTR(_name, 0444, server_stat_show, NULL), .index = (_index) }
+		.attr = __ATTR(_name, 0400, server_stat_show, NULL), .index = (_index) }
 
 STAT(wr_write, PMOF_STAT_WR_WRITE);
 STAT(wr_read, PMOF_STAT_WR_READ);

@@ -109,26 +109,29 @@ static bool is_superseded(struct check *c, u64 slot, u64 generation)
 	return false;
 }
 
-static void check_object(struct check *c, u64 slot, u64 room, const struct pmof_kv_object *o)
+/* The header was read once, and the trailer that it names is read once: a client may change both. */
+static void check_object(struct check *c, u64 slot, const struct pmof_kv_object *o)
 {
 	bool used = pmof_kv_alloc_is_used(&c->st->alloc, slot);
 	u64 at = pmof_object_trailer(slot, pmof_kv_object_length(o));
-	struct pmof_kv_object again;
-	__le64 trailer;
+	__le64 medium;
+	u64 trailer;
 
-	if (!pmof_store_readable(c->st, at, sizeof(trailer))) {
+	if (!pmof_store_readable(c->st, at, sizeof(medium))) {
 		c->unreadable++;
 		return;
 	}
-	memcpy(&trailer, c->st->m.base + at, sizeof(trailer));
+	memcpy(&medium, c->st->m.base + at, sizeof(medium));
+	trailer = le64_to_cpu(medium);
 	if (is_indexed(c, slot, o)) {
 		c->seen++;
 		if (!used)
 			fault(c, PMOF_KV_FAULT_FREE, slot);
-		else if (le64_to_cpu(trailer) != pmof_trailer_committed(o->generation))
+		else if (trailer != pmof_trailer_committed(o->generation))
 			fault(c, PMOF_KV_FAULT_TRAILER, slot);
 	} else if (!is_superseded(c, slot, o->generation)) {
-		if (pmof_kv_there(c->st->m.base, &c->st->m.sb, slot, room, &again))
+		if (pmof_trailer_recoverable(trailer) &&
+		    pmof_trailer_generation(trailer) == o->generation)
 			fault(c, PMOF_KV_FAULT_STRAY, slot);
 		else if (!used)
 			fault(c, PMOF_KV_FAULT_HEADER, slot);
@@ -149,7 +152,7 @@ static void check_slot(struct check *c, u64 slot, u64 room)
 	struct pmof_kv_object o;
 
 	if (get_header(c, slot, room, &o) > 0)
-		check_object(c, slot, room, &o);
+		check_object(c, slot, &o);
 }
 
 /* Returns true at the end of the store. */
