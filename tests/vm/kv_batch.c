@@ -331,7 +331,7 @@ static void *run_caller(void *arg)
  * A part is done, and one waits for space that another session holds up: then theirs ends. The
  * store's chunks are nearly all of one class: behind store.reclaim_ends_who_holds_it_up.
  */
-TEST_F(batch, a_session_that_ends)
+TEST_F_TIMEOUT(batch, a_session_that_ends, 60)
 {
 	int instance = vm_connect("queues=1,device_loss_timeout=0,max_call=131072"), i;
 	uint64_t puts, evicted = kv_stat(self->fd, PMOF_KV_STAT_EVICTED);
@@ -355,7 +355,7 @@ TEST_F(batch, a_session_that_ends)
 	add_put(&c.m, "batch done", "done", ANY, 0);
 	add(&c.m, PMOF_KV_PUT_INLINE, request, fill_large(request, "batch waits"));
 	ASSERT_EQ(0, pthread_create(&c.thread, NULL, run_caller, &c));
-	for (i = 0; i < 1000 && kv_stat(self->fd, PMOF_KV_STAT_PUTS) == puts; i++)
+	for (i = 0; i < 400 && kv_stat(self->fd, PMOF_KV_STAT_PUTS) == puts; i++)
 		usleep(10000);
 	EXPECT_EQ(puts + 1, kv_stat(self->fd, PMOF_KV_STAT_PUTS));
 	EXPECT_EQ(0, vm_disconnect(instance));

@@ -70,6 +70,7 @@ static void run(void)
 		rt_test_order();
 		rt_test_atomic();
 		rt_test_short();
+		rt_test_invalidate();
 	}
 	pr_info("1..%d\n", tests);
 }

@@ -170,13 +170,18 @@ static int pair_make(struct rt_pair *p)
 
 struct rt_pair *rt_pair_open(int max_dest_rd_atomic)
 {
+	return rt_pair_open_at(&rt_server, max_dest_rd_atomic);
+}
+
+struct rt_pair *rt_pair_open_at(struct rt_node *server, int max_dest_rd_atomic)
+{
 	struct rt_pair *p = kzalloc(sizeof(*p), GFP_KERNEL);
 	int err;
 
 	if (!p)
 		return NULL;
 	p->client = &rt_client;
-	p->server = &rt_server;
+	p->server = server;
 	p->max_dest_rd_atomic = max_dest_rd_atomic;
 	err = pair_make(p);
 	if (!err)

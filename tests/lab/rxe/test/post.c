@@ -161,6 +161,21 @@ int rt_send_flags(struct rt_pair *p, int flags)
 	return err ?: wait_recv(p);
 }
 
+/* @rkey: what the responder is to invalidate; -EIO if it does not. */
+int rt_send_inv(struct rt_pair *p, u32 rkey)
+{
+	struct ib_sge sge;
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV, .sg_list = &sge, .num_sge = 1,
+				 .ex.invalidate_rkey = rkey };
+	struct ib_wc wc;
+	int err = post_recv(p);
+
+	fill_sge(p, &sge, 0, 8);
+	if (!err)
+		err = rt_run(p, &wr, &wc);
+	return err ?: wait_recv(p);
+}
+
 int rt_write_imm(struct rt_pair *p, u64 offset, const void *data, u32 length)
 {
 	int err = post_recv(p);

@@ -49,6 +49,7 @@ int rt_param(const char *name, const char *value);	/* of rdma_rxe */
 int rt_node_open(struct rt_node *node, const char *name);
 void rt_node_close(struct rt_node *node);
 struct rt_pair *rt_pair_open(int max_dest_rd_atomic);
+struct rt_pair *rt_pair_open_at(struct rt_node *server, int max_dest_rd_atomic);
 void rt_pair_close(struct rt_pair *p);
 int rt_register(struct rt_pair *p, struct page *page, int access);
 int rt_invalidate(struct rt_pair *p);
@@ -64,13 +65,14 @@ int rt_write_many(struct rt_pair *p, u64 offset);
 int rt_read(struct rt_pair *p, u64 offset, u32 length, int flags);
 int rt_send(struct rt_pair *p);
 int rt_send_flags(struct rt_pair *p, int flags);
+int rt_send_inv(struct rt_pair *p, u32 rkey);
 int rt_write_imm(struct rt_pair *p, u64 offset, const void *data, u32 length);
 int rt_flush(struct rt_pair *p, u64 offset, u32 length, u8 type, u8 level);
 int rt_atomic_write(struct rt_pair *p, u64 offset, u64 value, bool is_inline);
 int rt_add_post(struct rt_pair *p, u64 offset, u64 add, int flags);
 int rt_cas(struct rt_pair *p, u64 offset, u64 old, u64 new, u64 *found);
 
-/* flush.c, lazy.c, order.c, atomic.c, short.c: the tests */
+/* flush.c, lazy.c, order.c, atomic.c, short.c, invalidate.c: the tests */
 void rt_test_flush(void);
 void rt_test_loss(void);
 void rt_test_prompt(void);
@@ -79,5 +81,6 @@ void rt_test_order(void);
 void rt_test_atomic(void);
 void rt_test_short(void);
 void rt_test_full(void);
+void rt_test_invalidate(void);
 
 #endif /* RXE_TEST_H */
