@@ -143,10 +143,16 @@ TEST_F(mmap, msync_covers_earlier_puts)
 TEST_F(mmap, neighbours_are_one_put)
 {
 	struct counts c;
+	int tries;
 
-	memset(self->p, 'n', AREA);
-	c = take(self->instance);
-	ASSERT_EQ(0, fdatasync(self->second));
+	/* Once more if the flusher has been there before. */
+	for (tries = 0; tries < 5; tries++) {
+		memset(self->p, 'n', AREA);
+		c = take(self->instance);
+		ASSERT_EQ(0, fdatasync(self->second));
+		if (GROWN(c, BYTES_PUT) == AREA)
+			break;
+	}
 	EXPECT_LE(AREA / MiB, GROWN(c, PUTS));
 	EXPECT_GE(AREA / MiB + 1, GROWN(c, PUTS));
 	GREW(c, BYTES_PUT, AREA);
