@@ -114,8 +114,8 @@ void pmof_cache_shutdown(struct pmof_conn *conn)
 }
 
 /*
- * The file's pages are the device's, whichever node it was opened by.  Returns 0 or -EINTR: the last
- * writer's close may be writing back to a server that does not answer.
+ * The file's pages are the device's, whichever node it was opened by.  Returns 0 or -EINTR:
+ * the last writer's close may be writing back to a server that does not answer.
  */
 int pmof_cache_open(struct pmof_conn *conn, struct file *file)
 {

@@ -55,6 +55,12 @@ static void step_done(struct pmof_cm *cm, int status)
 	complete(&cm->done);
 }
 
+/* A subnet manager's "no" is EINVAL, which tells nothing about what was asked of us. */
+static int cm_errno(const struct rdma_cm_event *ev)
+{
+	return ev->status < 0 && ev->status != -EINVAL ? ev->status : -EHOSTUNREACH;
+}
+
 /* Returns 0: a cm_id is only ever destroyed by the thread that made it. */
 static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
@@ -78,8 +84,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
-		/* A subnet manager's "no" is EINVAL: which is no word about what was asked of us. */
-		step_done(cm, ev->status < 0 && ev->status != -EINVAL ? ev->status : -EHOSTUNREACH);
+		step_done(cm, cm_errno(ev));
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		/* The queue pair goes to error, and with it whoever waits for a completion. */

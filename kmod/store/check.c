@@ -109,7 +109,7 @@ static bool is_superseded(struct check *c, u64 slot, u64 generation)
 	return false;
 }
 
-/* The header was read once, and the trailer that it names is read once: a client may change both. */
+/* Header, and the trailer that it names, are each read once: a client may change both. */
 static void check_object(struct check *c, u64 slot, const struct pmof_kv_object *o)
 {
 	bool used = pmof_kv_alloc_is_used(&c->st->alloc, slot);
