@@ -243,6 +243,19 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 }
 
 /*
+ * [V8] Who had the namespace for himself, and has lost that session for good, was taken over, or had
+ * his right or his port taken away: somebody else may have written since, and what waits here to be
+ * begun again, and what is cached, is older.  A server that has restarted has ended everybody's.
+ */
+static const char *intruded(const struct pmof_conn *conn, const struct pmof_login_reply *login)
+{
+	if (conn->opt.exclusive && !(login->flags & PMOF_LOGIN_R_RESUMED) &&
+	    login->generation == conn->login.generation)
+		return "somebody else may have had the namespace meanwhile";
+	return NULL;
+}
+
+/*
  * [V7] Puts that were not made durable may be lost: on record before anybody finds their
  * marks gone, since who then has nothing to make durable looks here, and says so.
  */
@@ -311,7 +324,7 @@ static int log_in(struct pmof_conn *conn, const char **why)
 	    login.service != PMOF_SERVICE_RAW)
 		login.features &= ~PMOF_FEAT_ATOMICS;
 	if (conn->ready) {
-		*why = differs(conn, &login);
+		*why = differs(conn, &login) ?: intruded(conn, &login);
 		if (*why)
 			return -EOPNOTSUPP;
 		settle(conn, login.generation);

@@ -401,4 +401,35 @@ TEST_F_TIMEOUT(rights, kernel_client, 60)
 	EXPECT_EQ(0, vm_disconnect(dev));
 }
 
+/* Who was taken over has nothing to say any more, also when the other one has gone. */
+TEST_F_TIMEOUT(rights, who_is_taken_over_stays_out, 120)
+{
+	char back[LEN], data[LEN];
+	double until;
+	int dev, other, fd, fd2;
+
+	dev = vm_connect("id=alice,exclusive=1,block=0,reconnect_delay=1,fail_io_timeout=0,"
+			 "device_loss_timeout=600,key=" ALICE);
+	ASSERT_LE(0, dev);
+	fd = vm_open(dev, O_RDWR);
+	memset(data, 'o', sizeof(data));
+	EXPECT_EQ(0, vm_put(fd, AT, data, LEN, PMOF_F_PERSIST));
+	other = vm_connect("id=bob,exclusive=1,takeover=1,block=0,key=" BOB);
+	ASSERT_LE(0, other);
+	fd2 = vm_open(other, O_RDWR);
+	memset(data, 'n', sizeof(data));
+	EXPECT_EQ(0, vm_put(fd2, AT, data, LEN, PMOF_F_PERSIST));
+	close(fd2);
+	EXPECT_FALSE(vm_attr_is(dev, "state", "live"));
+	EXPECT_EQ(0, vm_disconnect(other));
+	until = vm_now() + 60 * vm_time_factor();
+	while (vm_attr_is(dev, "state", "recovering") && vm_now() < until)
+		usleep(100000);
+	EXPECT_TRUE(vm_attr_is(dev, "state", "dead"));
+	EXPECT_NE(0, vm_put(fd, AT, data, LEN, PMOF_F_PERSIST));
+	EXPECT_NE(0, vm_get(fd, AT, back, LEN));
+	close(fd);
+	EXPECT_EQ(0, vm_disconnect(dev));
+}
+
 TEST_HARNESS_MAIN
