@@ -243,9 +243,9 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 }
 
 /*
- * [V8] Who had the namespace for himself, and has lost that session for good, was taken over, or had
- * his right or his port taken away: somebody else may have written since, and what waits here to be
- * begun again, and what is cached, is older.  A server that has restarted has ended everybody's.
+ * [V8] Who had the namespace for himself, and has lost that session for good, was taken over, or
+ * had his right or his port taken away: somebody else may have written since, and what waits here
+ * to be begun again, and what is cached, is older.  A server that has restarted has ended all.
  */
 static const char *intruded(const struct pmof_conn *conn, const struct pmof_login_reply *login)
 {

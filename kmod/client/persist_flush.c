@@ -216,7 +216,7 @@ static int flush_persist(struct pmof_queue *q, const struct pmof_range *range)
 		rc = flush_queues(&req, &run);
 	waited = pmof_req_wait(&req);
 	rc = rc ?: waited;
-	/* [V4] Which pieces are gaps may be a later connection's to say: then nothing was posted. */
+	/* [V4] Which pieces are gaps may be a later connection's word: nothing was posted then. */
 	if (!rc && req.session != READ_ONCE(conn->session))
 		rc = -PMOF_LOST;
 	if (marked)
