@@ -245,12 +245,13 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 /*
  * [V8] Who had the namespace for himself, and has lost that session for good, was taken over, or
  * had his right or his port taken away: somebody else may have written since, and what waits here
- * to be begun again, and what is cached, is older.  A server that has restarted has ended all.
+ * to be begun again, and what is cached, is older.  A server that has restarted has ended all;
+ * and a session that never had all its queues is not kept for who comes back.
  */
 static const char *intruded(const struct pmof_conn *conn, const struct pmof_login_reply *login)
 {
 	if (conn->opt.exclusive && !(login->flags & PMOF_LOGIN_R_RESUMED) &&
-	    login->generation == conn->login.generation)
+	    login->generation == conn->whole)
 		return "somebody else may have had the namespace meanwhile";
 	return NULL;
 }
@@ -363,8 +364,10 @@ int pmof_conn_attach(struct pmof_conn *conn, const char **why)
 		rc = open_queues(conn);
 	if (rc == -PMOF_LESS)
 		*why = "the RDMA devices can do less than before";
-	if (!rc)
+	if (!rc) {
 		conn->ready = true;
+		conn->whole = conn->login.generation;
+	}
 	return rc;
 }
 
