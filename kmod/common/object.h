@@ -93,4 +93,10 @@ static inline bool pmof_trailer_recoverable(u64 word)
 	       ((word >> PMOF_TRAILER_PF_SHIFT) & 0xff) == PMOF_PF;
 }
 
+/* The same of the object of @generation, and of no other. */
+static inline bool pmof_trailer_recovers(u64 word, u64 generation)
+{
+	return pmof_trailer_recoverable(word) && pmof_trailer_generation(word) == generation;
+}
+
 #endif /* PMOF_OBJECT_H */

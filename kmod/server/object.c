@@ -148,7 +148,7 @@ static bool revalidate(__le64 *t, u64 generation)
 	u64 committed = pmof_trailer_committed(generation);
 	u64 word = read_trailer(t);
 
-	if (!pmof_trailer_recoverable(word) || pmof_trailer_generation(word) != generation)
+	if (!pmof_trailer_recovers(word, generation))
 		return false;
 	/* Somebody else may have been faster. */
 	return word == committed || replace(t, word, committed) || read_trailer(t) == committed;

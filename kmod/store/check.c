@@ -130,8 +130,7 @@ static void check_object(struct check *c, u64 slot, const struct pmof_kv_object 
 		else if (trailer != pmof_trailer_committed(o->generation))
 			fault(c, PMOF_KV_FAULT_TRAILER, slot);
 	} else if (!is_superseded(c, slot, o->generation)) {
-		if (pmof_trailer_recoverable(trailer) &&
-		    pmof_trailer_generation(trailer) == o->generation)
+		if (pmof_trailer_recovers(trailer, o->generation))
 			fault(c, PMOF_KV_FAULT_STRAY, slot);
 		else if (!used)
 			fault(c, PMOF_KV_FAULT_HEADER, slot);

@@ -289,8 +289,7 @@ bool pmof_kv_there(const void *base, const struct pmof_kv_super *sb, u64 offset,
 	if (!pmof_kv_get_header(base + offset, sb, room, out))
 		return false;
 	trailer = read_word(base, pmof_object_trailer(offset, pmof_kv_object_length(out)));
-	return pmof_trailer_recoverable(trailer) &&
-	       pmof_trailer_generation(trailer) == out->generation;
+	return pmof_trailer_recovers(trailer, out->generation);
 }
 
 /* --- the log --------------------------------------------------------------------------- */
