@@ -127,12 +127,28 @@ int cfg_write(const char *value, const char *fmt, ...)
 	return ret;
 }
 
+/* All of it, without the newline at its end; what does not fit is an error, and not cut. */
+static int read_value(int fd, char *buf)
+{
+	ssize_t n = read(fd, buf, CFG_VALUE_MAX - 1), more = 0;
+	char end = '\n';
+
+	if (n == CFG_VALUE_MAX - 1)
+		more = read(fd, &end, 1);
+	if (n < 0 || more < 0)
+		return -errno;
+	if (end != '\n')
+		return -EOVERFLOW;
+	buf[n] = '\0';
+	if (n && buf[n - 1] == '\n')
+		buf[n - 1] = '\0';
+	return 0;
+}
+
 int cfg_read(char *buf, const char *fmt, ...)
 {
 	char path[CFG_PATH_MAX];
 	va_list args;
-	char more = '\n';
-	ssize_t n;
 	int fd, ret;
 
 	va_start(args, fmt);
@@ -143,16 +159,9 @@ int cfg_read(char *buf, const char *fmt, ...)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	n = read(fd, buf, CFG_VALUE_MAX - 1);
-	ret = n < 0 || (n == CFG_VALUE_MAX - 1 && read(fd, &more, 1) < 0) ? -errno :
-	      more != '\n' ? -EOVERFLOW : 0;
+	ret = read_value(fd, buf);
 	close(fd);
-	if (ret)
-		return ret;
-	buf[n] = '\0';
-	if (n && buf[n - 1] == '\n')
-		buf[n - 1] = '\0';
-	return 0;
+	return ret;
 }
 
 bool read_line(char *buf, size_t size, const char *fmt, ...)
