@@ -155,19 +155,15 @@ static int check(struct one *c)
 
 int main(int argc, char **argv)
 {
-	char ready[256], go[256];
 	int i, bad = 0;
 
 	if (argc != 3)
 		return 2;
-	snprintf(ready, sizeof(ready), "%s.ready", argv[1]);
-	snprintf(go, sizeof(go), "%s.go", argv[1]);
 	for (i = 0; i < NR; i++)
 		if (prepare(&cases[i], i, atoi(argv[2] + strlen("pmof"))))
 			return 2;
-	close(open(ready, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	while (access(go, F_OK))
-		usleep(50000);
+	vm_signal(argv[1], "ready");
+	vm_await(argv[1], "go");
 	for (i = 0; i < NR; i++)
 		if (pthread_create(&cases[i].thread, NULL, submit, &cases[i]))
 			abort();

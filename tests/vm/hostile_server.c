@@ -208,17 +208,12 @@ static int serve(enum wrong wrong)
 
 static int connect_to_it(void)
 {
-	double until = vm_now() + 20 * vm_time_factor();
 	char options[256];
-	int instance;
 
 	snprintf(options, sizeof(options), "addr=%s,port=%d,name=data,block=0,queues=1,persist=rpc,"
 		 "keep_alive_tmo=%d,reconnect_delay=1,fail_io_timeout=0", own_address(), PORT,
 		 (int)(4 * vm_time_factor()));
-	/* It may not listen yet. */
-	while ((instance = vm_connect_raw(options)) == -ECONNREFUSED && vm_now() < until)
-		usleep(100000);
-	return instance;
+	return vm_connect_soon(options);
 }
 
 /* True once the client has left the connection, which is not to be waited for in vain. */

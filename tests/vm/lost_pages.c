@@ -97,31 +97,20 @@ static int end(struct place *p, int fd)
 	return bad != 0;
 }
 
-static void signal_file(const char *file, const char *what)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s.%s", file, what);
-	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-}
-
 int main(int argc, char **argv)
 {
 	int i, fd = vm_open(vm_instance(), O_RDWR), bad = 0;
 	struct place place[PLACES] = { 0 };
-	char go[256];
 
 	if (argc != 2 || fd < 0)
 		return 2;
 	for (i = 0; i < PLACES; i++)
 		prepare(&place[i], fd, i);
-	signal_file(argv[1], "ready");
-	snprintf(go, sizeof(go), "%s.go", argv[1]);
-	while (access(go, F_OK))
-		usleep(50000);
+	vm_signal(argv[1], "ready");
+	vm_await(argv[1], "go");
 	for (i = 0; i < PLACES; i++)
 		begin(&place[i], i);
-	signal_file(argv[1], "begun");
+	vm_signal(argv[1], "begun");
 	for (i = 0; i < PLACES; i++)
 		bad += end(&place[i], fd);
 	return bad != 0;

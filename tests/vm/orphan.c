@@ -14,18 +14,10 @@
 
 #define LEN	65536
 
-static void touch(const char *file, const char *suffix)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s.%s", file, suffix);
-	close(open(path, O_WRONLY | O_CREAT, 0600));
-}
-
 /* A read and a command, each into memory that only this process has. */
 static int child(struct io_uring *ring, int fd, const char *file)
 {
-	char go[256], *a = vm_pages(LEN), *b = vm_pages(LEN);
+	char *a = vm_pages(LEN), *b = vm_pages(LEN);
 	struct pmof_op op = ring_make_op(PMOF_OP_GET, 0, LEN, LEN, a);
 	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
 
@@ -36,10 +28,8 @@ static int child(struct io_uring *ring, int fd, const char *file)
 	ring_cmd(ring, fd, &op, 1);
 	if (io_uring_submit(ring) != 2)
 		return 1;
-	touch(file, "begun");
-	snprintf(go, sizeof(go), "%s.go", file);
-	while (access(go, F_OK))
-		usleep(50000);
+	vm_signal(file, "begun");
+	vm_await(file, "go");
 	return 0;
 }
 
@@ -57,7 +47,7 @@ int main(int argc, char **argv)
 		_exit(child(&ring, fd, argv[1]));
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		return 2;
-	touch(argv[1], "gone");
+	vm_signal(argv[1], "gone");
 	for (i = 0; i < 2; i++) {
 		rc = ring_wait(&ring, &which, NULL);
 		printf("%s: %s\n", which ? "command" : "read", rc < 0 ? strerror(-rc) : "done");

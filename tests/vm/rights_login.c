@@ -308,7 +308,6 @@ TEST_F_TIMEOUT(rights, server_without_the_key, 60)
 {
 	char options[256];
 	int status, rc;
-	double until;
 	pid_t pid;
 
 	pid = fork();
@@ -316,10 +315,7 @@ TEST_F_TIMEOUT(rights, server_without_the_key, 60)
 		_exit(false_server());
 	snprintf(options, sizeof(options), "addr=%s,port=20050,name=data,id=alice,block=0,key=" ALICE,
 		 vm_env("LAB_IP", "10.77.0.11"));
-	/* It may not listen yet. */
-	until = vm_now() + 20 * vm_time_factor();
-	while ((rc = vm_connect_raw(options)) == -ECONNREFUSED && vm_now() < until)
-		usleep(100000);
+	rc = vm_connect_soon(options);
 	EXPECT_EQ(-EACCES, rc);
 	if (rc >= 0)
 		vm_disconnect(rc);

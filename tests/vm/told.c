@@ -27,25 +27,6 @@ static int sync_file(int fd)
 	return fsync(fd) ? -errno : 0;
 }
 
-static const char *name(const char *file, const char *suffix)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s.%s", file, suffix);
-	return path;
-}
-
-static void signal_by(const char *file, const char *suffix)
-{
-	close(open(name(file, suffix), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-}
-
-static void wait_for(const char *file, const char *suffix)
-{
-	while (access(name(file, suffix), F_OK))
-		usleep(50000);
-}
-
 int main(int argc, char **argv)
 {
 	int puts_it = vm_open(vm_instance(), O_RDWR), other = vm_open(vm_instance(), O_RDONLY);
@@ -57,14 +38,14 @@ int main(int argc, char **argv)
 	offset = strtoull(argv[2], NULL, 0) * MiB;
 	if (strcmp(argv[2], "-"))
 		expect("put", vm_put(puts_it, offset, vm_pages(LEN), LEN, 0), 0);
-	signal_by(argv[1], "started");
+	vm_signal(argv[1], "started");
 	if (argc > 3) {
-		wait_for(argv[1], argv[3]);
+		vm_await(argv[1], argv[3]);
 		expect("PERSIST while refused", vm_persist(puts_it, 0, 4096), -ENODEV);
 		expect("fsync while refused", sync_file(other), -ENODEV);
-		signal_by(argv[1], "tried");
+		vm_signal(argv[1], "tried");
 	}
-	wait_for(argv[1], "stop");
+	vm_await(argv[1], "stop");
 	/* Of any range: it is the file that hears. */
 	expect("PERSIST", vm_persist(puts_it, 0, 4096), -EIO);
 	expect("a second PERSIST", vm_persist(puts_it, offset, LEN), 0);

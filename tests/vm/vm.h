@@ -37,6 +37,14 @@ static inline const char *vm_env(const char *name, const char *otherwise)
 	return v && *v ? v : otherwise;
 }
 
+static inline double vm_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
 /* How many times as slow as a kernel that Debian has built this one is. */
 static inline double vm_time_factor(void)
 {
@@ -129,6 +137,29 @@ static inline uint64_t vm_stat(int instance, const char *name)
 	return vm_attr_number(instance, name);
 }
 
+/* --- signals: a script and a program, by files ------------------------------- */
+
+static inline const char *vm_signal_path(const char *file, const char *suffix)
+{
+	static __thread char path[256];
+
+	snprintf(path, sizeof(path), "%s.%s", file, suffix);
+	return path;
+}
+
+/* Makes FILE.SUFFIX. */
+static inline void vm_signal(const char *file, const char *suffix)
+{
+	close(open(vm_signal_path(file, suffix), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+/* Waits for FILE.SUFFIX. */
+static inline void vm_await(const char *file, const char *suffix)
+{
+	while (access(vm_signal_path(file, suffix), F_OK))
+		usleep(50000);
+}
+
 /* --- connections ---------------------------------------------------------- */
 
 /* Writes an option string as it is; returns the instance or -errno. */
@@ -149,6 +180,17 @@ static inline int vm_connect_raw(const char *options)
 			instance = -EPROTO;
 	}
 	close(fd);
+	return instance;
+}
+
+/* The same to a server that may not listen yet. */
+static inline int vm_connect_soon(const char *options)
+{
+	double until = vm_now() + 20 * vm_time_factor();
+	int instance;
+
+	while ((instance = vm_connect_raw(options)) == -ECONNREFUSED && vm_now() < until)
+		usleep(100000);
 	return instance;
 }
 
@@ -334,14 +376,6 @@ static inline void *vm_pages(size_t len)
 static inline void *vm_edge(size_t len)
 {
 	return (char *)vm_pages(len) + (-len & 4095);
-}
-
-static inline double vm_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
 /* The calling thread stays on one CPU, and with that on one queue. */
