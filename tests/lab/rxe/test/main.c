@@ -71,6 +71,7 @@ static void run(void)
 		rt_test_atomic();
 		rt_test_short();
 		rt_test_invalidate();
+		rt_test_twice();
 	}
 	pr_info("1..%d\n", tests);
 }

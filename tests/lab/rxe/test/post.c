@@ -121,7 +121,7 @@ int rt_write_many(struct rt_pair *p, u64 offset)
 	return err;
 }
 
-static int post_recv(struct rt_pair *p)
+int rt_recv_post(struct rt_pair *p)
 {
 	struct ib_sge sge = {
 		.addr = (uintptr_t)p->recv,
@@ -143,6 +143,16 @@ static int wait_recv(struct rt_pair *p)
 	return wc.status == IB_WC_SUCCESS && wc.opcode & IB_WC_RECV ? 0 : -EIO;
 }
 
+int rt_send_post(struct rt_pair *p, u32 length, int flags)
+{
+	struct ib_sge sge;
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
+				 .send_flags = flags };
+
+	fill_sge(p, &sge, 0, length);
+	return rt_post(p, &wr);
+}
+
 int rt_send(struct rt_pair *p)
 {
 	return rt_send_flags(p, 0);
@@ -150,14 +160,8 @@ int rt_send(struct rt_pair *p)
 
 int rt_send_flags(struct rt_pair *p, int flags)
 {
-	struct ib_sge sge;
-	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
-				 .send_flags = flags };
-	int err = post_recv(p);
+	int err = rt_recv_post(p) ?: rt_send_post(p, 8, flags);
 
-	fill_sge(p, &sge, 0, 8);
-	if (!err)
-		err = rt_post(p, &wr);
 	return err ?: wait_recv(p);
 }
 
@@ -168,7 +172,7 @@ int rt_send_inv(struct rt_pair *p, u32 rkey)
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV, .sg_list = &sge, .num_sge = 1,
 				 .ex.invalidate_rkey = rkey };
 	struct ib_wc wc;
-	int err = post_recv(p);
+	int err = rt_recv_post(p);
 
 	fill_sge(p, &sge, 0, 8);
 	if (!err)
@@ -178,7 +182,7 @@ int rt_send_inv(struct rt_pair *p, u32 rkey)
 
 int rt_write_imm(struct rt_pair *p, u64 offset, const void *data, u32 length)
 {
-	int err = post_recv(p);
+	int err = rt_recv_post(p);
 
 	if (!err)
 		err = write_op(p, IB_WR_RDMA_WRITE_WITH_IMM, offset, data, length);
