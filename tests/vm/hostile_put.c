@@ -125,7 +125,7 @@ TEST_F(window, put_oversized)
 	size_t i;
 
 	if (!soft_roce_survives(sizeof(struct pmof_wire_put) + sizes[0]))
-		SKIP(return, "soft-RoCE does not survive it on a slow kernel");
+		SKIP(return, "this kernel's soft-RoCE does not survive it");
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		p.range.length = sizes[i];
 		EXPECT_EQ(ENDED, wc_lone_call(buf, build_put(buf, &p), 0)) TH_LOG("%zu", sizes[i]);

@@ -14,16 +14,6 @@ static inline int slow_kernel(void)
 	return getenv("LAB_TIME_FACTOR") != NULL;
 }
 
-/*
- * A SEND of so many bytes that is longer than its receive buffer: its last packet may be sent
- * again before the queue pair is in error, where all is slow.  soft-RoCE's responder then has
- * no buffer for it, and does not look.  One packet is none too many.
- */
-static inline int soft_roce_survives(size_t bytes)
-{
-	return bytes <= 4096 || !slow_kernel();
-}
-
 static inline unsigned int patient_alarm(unsigned int seconds)
 {
 	const char *factor = getenv("LAB_TIME_FACTOR");

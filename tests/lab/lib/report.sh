@@ -91,7 +91,8 @@ check_kernel_logs() {
 	failures+=("a kernel log has warnings")
 	say "FAILED: kernel warnings ($run/kernel-warnings; full logs beside it):"
 	head -n 10 "$run/kernel-warnings"
-	show_first_warning
+	show_first_warning | tee "$run/first-warning"
+	calls_of "$run/first-warning" | tee "$run/kernel-calls"
 }
 
 # The first line that failed the run, and what the kernel said after it.
@@ -101,8 +102,19 @@ show_first_warning() {
 	for file in "$run/${line%%: *}" "$run/ctl/${line%%: *}"; do
 		[[ -f $file ]] || continue
 		echo "--- $file"
-		grep -aF -m 1 -A 25 -- "${line#*: }" "$file" || true
+		grep -aF -m 1 -A 45 -- "${line#*: }" "$file" || true
 	done
+}
+
+# The functions that a warning names, in one line: where it was, and who had called.
+calls_of() {
+	awk '/RIP: 0010:/ && !rip { rip = $NF ~ /^\[/ ? $(NF - 1) $NF : $NF; sub(/.*0010:/, "", rip); line = " < " rip }
+		/Call Trace:/ { calls = 1; next }
+		/<\/TASK>|end trace/ { exit }
+		calls && !/ \? / && match($0, /[a-zA-Z_][a-zA-Z0-9_.]*\+0x/) {
+			line = line " < " substr($0, RSTART, RLENGTH - 3)
+		}
+		END { if (line) print "in" substr(line, 3) }' "$1"
 }
 
 show_tail() {
