@@ -146,7 +146,7 @@ static int pair_make(struct rt_pair *p)
 	int err;
 
 	p->buf = kzalloc(RT_BUF, GFP_KERNEL);
-	p->recv = kzalloc(PAGE_SIZE, GFP_KERNEL);
+	p->recv = kzalloc(RT_RECV, GFP_KERNEL);
 	if (!p->buf || !p->recv)
 		return -ENOMEM;
 	p->ccq = ib_alloc_cq(p->client->dev, NULL, 2 * RT_DEPTH, 0, IB_POLL_DIRECT);

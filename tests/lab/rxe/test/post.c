@@ -125,7 +125,7 @@ int rt_recv_post(struct rt_pair *p)
 {
 	struct ib_sge sge = {
 		.addr = (uintptr_t)p->recv,
-		.length = PAGE_SIZE,
+		.length = RT_RECV,
 		.lkey = p->server->pd->local_dma_lkey,
 	};
 	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };

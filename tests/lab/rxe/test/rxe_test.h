@@ -11,6 +11,7 @@
 
 #define RT_LEN		SZ_4M		/* bytes of PMEM under test */
 #define RT_BUF		SZ_1M		/* bytes of the requester's buffer */
+#define RT_RECV		SZ_8K		/* bytes of a receive buffer: two packets */
 #define RT_DEPTH	512
 #define RT_IOVA		0x10000000ULL	/* of the server's MRs, page aligned */
 #define RT_READS	4		/* READs and the like in flight */

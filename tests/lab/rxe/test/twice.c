@@ -75,8 +75,11 @@ void rt_test_twice(void)
 	p = rt_pair_open(RT_READS);
 	test_send(p, 8, 1, "who fails when a SEND is in a buffer has it in that one only");
 	rt_pair_close(p);
-	/* Two packets: the second is more than the buffer takes. */
+	/* Its last packet takes no buffer of its own. */
 	p = rt_pair_open(RT_READS);
-	test_send(p, PAGE_SIZE + 8, 0, "who fails at one that is too long has it in none");
+	test_send(p, RT_RECV, 1, "so has who fails when one of several packets is there");
+	rt_pair_close(p);
+	p = rt_pair_open(RT_READS);
+	test_send(p, RT_RECV + 8, 0, "who fails at one that is too long has it in none");
 	rt_pair_close(p);
 }
