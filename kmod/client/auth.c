@@ -47,7 +47,6 @@ int pmof_auth_check_reply(struct pmof_conn *conn, const struct pmof_login_reply 
 	bool equal;
 	int rc;
 
-	auth->has_session_key = false;
 	if (!conn->opt.key.len)
 		return 0;
 	rc = pmof_auth_login_reply(&conn->opt.key, &auth->now, r, want);
@@ -60,6 +59,8 @@ int pmof_auth_check_reply(struct pmof_conn *conn, const struct pmof_login_reply 
 			conn->opt.name, &conn->peer);
 		return -EACCES;
 	}
+	/* Not ahead of the proof: who has none does not cost us the session that we want back. */
+	auth->has_session_key = false;
 	rc = pmof_auth_session_key(&conn->opt.key, &auth->now, r->session_id, auth->session_key);
 	if (rc)
 		return rc;

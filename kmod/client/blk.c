@@ -292,7 +292,8 @@ void pmof_blk_lost(struct pmof_conn *conn)
  *
  * Keeps the block device from being mounted, or fails if it is: the two do not
  * see each other's caches.  pmof_blk_unclaim() must follow.  Return: 0, -EBUSY,
- * -ENODEV.  Sleeps.
+ * -ENODEV, -EINTR (a fatal signal ends the wait for another opener; that one's for the
+ * disk ends when the connection is back, or I/O fails).
  */
 int pmof_blk_claim(struct pmof_conn *conn)
 {
@@ -301,7 +302,8 @@ int pmof_blk_claim(struct pmof_conn *conn)
 
 	if (!blk)
 		return 0;
-	mutex_lock(&blk->claim_lock);
+	if (mutex_lock_killable(&blk->claim_lock))
+		return -EINTR;
 	if (blk->removed)
 		rc = -ENODEV;
 	else if (!blk->writers)

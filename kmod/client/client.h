@@ -225,7 +225,6 @@ struct pmof_conn {
 	bool attached;			/* there may be RDMA resources */
 	bool io_open;			/* @io_ref has been opened */
 	bool restarted;			/* the last login found another generation */
-	u64 whole;			/* the generation of the last that had all its queues */
 	struct work_struct remove;
 	struct percpu_ref io_ref;	/* slots under way and admin calls */
 	struct completion io_drained;

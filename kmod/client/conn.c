@@ -243,16 +243,16 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 }
 
 /*
- * [V8] Who had the namespace for himself, and has lost that session for good, was taken over, or
- * had his right or his port taken away: somebody else may have written since, and what waits here
- * to be begun again, and what is cached, is older.  A server that has restarted has ended all;
- * and a session that never had all its queues is not kept for who comes back.
+ * [V8] Who has the namespace for himself, and comes back to where somebody else has come to write
+ * meanwhile, does not go on: what waits here to be begun again, and what is cached, is older.
+ * Where the server has restarted he has to be its first.
  */
 static const char *intruded(const struct pmof_conn *conn, const struct pmof_login_reply *login)
 {
-	if (conn->opt.exclusive && !(login->flags & PMOF_LOGIN_R_RESUMED) &&
-	    login->generation == conn->whole)
-		return "somebody else may have had the namespace meanwhile";
+	u32 mine = login->generation == conn->login.generation ? conn->login.writers : 1;
+
+	if (conn->opt.exclusive && login->writers != mine)
+		return "somebody else might write meanwhile";
 	return NULL;
 }
 
@@ -364,10 +364,8 @@ int pmof_conn_attach(struct pmof_conn *conn, const char **why)
 		rc = open_queues(conn);
 	if (rc == -PMOF_LESS)
 		*why = "the RDMA devices can do less than before";
-	if (!rc) {
+	if (!rc)
 		conn->ready = true;
-		conn->whole = conn->login.generation;
-	}
 	return rc;
 }
 

@@ -246,6 +246,7 @@ size_t pmof_put_login_reply(struct pmof_wire_login_reply *w, u16 tag,
 	w->placement = r->placement;
 	w->service = r->service;
 	w->call_size = cpu_to_le32(r->call_size);
+	w->writers = cpu_to_le32(r->writers);
 	w->max_inline = cpu_to_le16(r->max_inline);
 	memcpy(w->proof, r->proof, sizeof(w->proof));
 	return sizeof(*w);
@@ -287,6 +288,7 @@ int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *o
 	out->placement = w->placement;
 	out->service = w->service;
 	out->call_size = le32_to_cpu(w->call_size);
+	out->writers = le32_to_cpu(w->writers);
 	out->max_inline = le16_to_cpu(w->max_inline);
 	memcpy(out->proof, w->proof, sizeof(out->proof));
 	return login_reply_ok(out) ? 0 : PMOF_SC_INVALID;

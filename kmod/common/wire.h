@@ -193,7 +193,7 @@ struct pmof_wire_login_reply {
 	__u8 service;		/* enum pmof_service */
 	__u8 reserved[3];
 	__le32 call_size;	/* granted, at most what was asked for */
-	__le32 reserved32;
+	__le32 writers;		/* who might write has changed so often since it was enabled */
 	__u8 proof[PMOF_WIRE_MAC_LEN];	/* of the client's key, over all before it; or zero */
 };
 
@@ -486,6 +486,7 @@ struct pmof_login_reply {
 	u8 placement;
 	u8 service;
 	u32 call_size;
+	u32 writers;
 	u8 proof[PMOF_WIRE_MAC_LEN];
 };
 

@@ -71,6 +71,25 @@ static u32 methods_of(const struct pmof_session *s)
 	return methods;
 }
 
+/*
+ * [V8] Somebody who was alone looks at the count when he comes back.  It counts who gets in, ahead of
+ * the answer: of a login whose answer is lost the next one tells as much.
+ */
+static void count_writer(struct pmof_ns *ns, const struct pmof_session *s)
+{
+	struct pmof_writer *w = &ns->writer;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (ns->writers && w->path_id == s->path_id &&
+	    !memcmp(w->instance, s->instance, sizeof(w->instance)) &&
+	    !strncmp(w->client_id, s->client_id, sizeof(w->client_id)))
+		return;
+	w->path_id = s->path_id;
+	memcpy(w->instance, s->instance, sizeof(w->instance));
+	memcpy(w->client_id, s->client_id, sizeof(w->client_id));
+	ns->writers++;
+}
+
 static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pmof_login *l)
 {
 	lockdep_assert_held(&pmof_sessions_mutex);
@@ -79,6 +98,9 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	WRITE_ONCE(ns->nr_sessions, ns->nr_sessions + 1);
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
+	if (s->granted & PMOF_RIGHT_WRITE)
+		count_writer(ns, s);
+	s->writers = ns->writers;
 	s->loss_timeout = min_t(u32, l->loss_timeout, PMOF_SRV_MAX_LOSS_TIMEOUT);
 	pmof_session_count(s, true);
 	s->call_size = pmof_service_call_size(ns, l->call_size);
@@ -117,7 +139,8 @@ void pmof_session_supersede(struct pmof_session *s)
 
 /*
  * [V2] @old has no queue pair any more, and its client is back: with the ID of
- * the session that it wants to resume, if that is still there.
+ * the session that it wants to resume, if that is still there, and nobody has ended it
+ * for good while what is left of its connection was still being taken apart.
  */
 static bool take_place(struct pmof_session *s, struct pmof_session *old, const struct pmof_login *l)
 {
@@ -125,6 +148,7 @@ static bool take_place(struct pmof_session *s, struct pmof_session *old, const s
 
 	lockdep_assert_held(&pmof_sessions_mutex);
 	resumes = old->state == PMOF_SESSION_DETACHED && l->resume_id == old->id &&
+		  !test_bit(PMOF_SESSION_FINAL, &old->flags) &&
 		  pmof_rights_check_resume(s, old, l);
 	if (resumes)
 		pmof_rights_inherit(s, old);
@@ -299,6 +323,7 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.domain		= ns->domain,
 		.placement	= s->placed.placement,
 		.call_size	= s->call_size,
+		.writers	= s->writers,
 		.service	= ns->service_ops ? ns->service_ops->id : PMOF_SERVICE_RAW,
 	};
 	if (!(s->granted & PMOF_RIGHT_WRITE))

@@ -99,6 +99,13 @@ struct pmof_allow {
 	bool write;
 };
 
+/* Who writes: a client's device, whatever session it has. */
+struct pmof_writer {
+	char client_id[PMOF_WIRE_ID_LEN];
+	u8 instance[PMOF_WIRE_UUID_LEN];
+	u16 path_id;
+};
+
 /*
  * namespaces/NAME: one exported PMEM device.  Its attributes show single fields without a
  * lock, so that they answer while it is being enabled or disabled: WRITE_ONCE() for those.
@@ -146,6 +153,8 @@ struct pmof_ns {
 	struct list_head links;		/* of struct pmof_link */
 	struct list_head holds;		/* placement_ns.c's */
 	unsigned int nr_sessions;
+	struct pmof_writer writer;	/* the last who came to write */
+	u32 writers;			/* how often that was another than before */
 	struct ib_device *atomic_dev;	/* of all its sessions with atomics */
 	unsigned int nr_atomic;
 };
@@ -315,6 +324,7 @@ struct pmof_session {
 	unsigned int max_silent;
 	u8 instance[PMOF_WIRE_UUID_LEN];
 	u16 path_id;
+	u32 writers;			/* of @ns when it came in */
 	u16 nr_queues;			/* I/O queues granted */
 	u16 nr_attached;		/* and connected */
 	bool refused;			/* a login failed half way */

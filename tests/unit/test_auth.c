@@ -191,6 +191,7 @@ TEST(each_proof_depends_on)
 	CHANGES(B(REPLY), w.reply.methods++);
 	CHANGES(B(REPLY), w.reply.max_inline--);
 	CHANGES(B(REPLY), w.reply.call_size += PMOF_IO_MSG_SIZE);
+	CHANGES(B(REPLY), w.reply.writers++);
 	CHANGES(0, w.reply.proof[31] = 1);
 	CHANGES(B(QUEUE), w.connect.queue_id++);
 	CHANGES(B(QUEUE), w.connect.queue_depth++);

@@ -401,30 +401,101 @@ TEST_F_TIMEOUT(rights, kernel_client, 60)
 	EXPECT_EQ(0, vm_disconnect(dev));
 }
 
-/* Who was taken over has nothing to say any more, also when the other one has gone. */
+/* --- who was alone, and comes back --------------------------------------------------------------------- */
+
+static int write_all(int dev, char byte)
+{
+	char data[LEN];
+	int fd = vm_open(dev, O_RDWR), rc;
+
+	memset(data, byte, sizeof(data));
+	rc = vm_put(fd, AT, data, LEN, PMOF_F_PERSIST);
+	close(fd);
+	return rc;
+}
+
+/* Alice, who writes alone. */
+static int alone(void)
+{
+	int dev = vm_connect("id=alice,exclusive=1,block=0,reconnect_delay=1,fail_io_timeout=0,"
+			     "device_loss_timeout=600,key=" ALICE);
+
+	return dev < 0 ? dev : write_all(dev, 'o') ?: dev;
+}
+
+/* Bob comes, writes, and leaves. */
+static int another_writes(const char *options)
+{
+	char text[256];
+	int dev, rc;
+
+	snprintf(text, sizeof(text), "id=bob,exclusive=1,block=0,key=" BOB "%s", options);
+	dev = vm_connect(text);
+	if (dev < 0)
+		return dev;
+	rc = write_all(dev, 'n');
+	return rc ?: vm_disconnect(dev);
+}
+
+#define AWAY	"deny alice && no_session_of alice"
+#define RESTART	" && set_attr $NS/enable 0 && set_attr $NS/enable 1"
+
+/* What waits in it is older than what another has written. */
+static bool stays_out(int dev)
+{
+	return soon_is(dev, "state", "dead") && write_all(dev, 'o') && !vm_disconnect(dev);
+}
+
 TEST_F_TIMEOUT(rights, who_is_taken_over_stays_out, 120)
 {
-	char back[LEN], data[LEN];
-	int dev, other, fd, fd2;
+	int dev = alone();
 
-	dev = vm_connect("id=alice,exclusive=1,block=0,reconnect_delay=1,fail_io_timeout=0,"
-			 "device_loss_timeout=600,key=" ALICE);
 	ASSERT_LE(0, dev);
-	fd = vm_open(dev, O_RDWR);
-	memset(data, 'o', sizeof(data));
-	EXPECT_EQ(0, vm_put(fd, AT, data, LEN, PMOF_F_PERSIST));
-	other = vm_connect("id=bob,exclusive=1,takeover=1,block=0,key=" BOB);
-	ASSERT_LE(0, other);
-	fd2 = vm_open(other, O_RDWR);
-	memset(data, 'n', sizeof(data));
-	EXPECT_EQ(0, vm_put(fd2, AT, data, LEN, PMOF_F_PERSIST));
-	close(fd2);
-	EXPECT_FALSE(vm_attr_is(dev, "state", "live"));
-	EXPECT_EQ(0, vm_disconnect(other));
-	EXPECT_TRUE(soon_is(dev, "state", "dead"));
-	EXPECT_NE(0, vm_put(fd, AT, data, LEN, PMOF_F_PERSIST));
-	EXPECT_NE(0, vm_get(fd, AT, back, LEN));
-	close(fd);
+	EXPECT_EQ(0, another_writes(",takeover=1"));
+	EXPECT_TRUE(stays_out(dev));
+}
+
+TEST_F_TIMEOUT(rights, who_was_away_and_another_there_stays_out, 120)
+{
+	int dev = alone();
+
+	ASSERT_LE(0, dev);
+	ASSERT_EQ(0, order(AWAY));
+	EXPECT_EQ(0, another_writes(""));
+	EXPECT_EQ(0, order("allow alice"));
+	EXPECT_TRUE(stays_out(dev));
+}
+
+/* Nor is he told by the generation, which is another one than his in any case. */
+TEST_F_TIMEOUT(rights, another_was_first_after_a_restart, 120)
+{
+	int dev = alone();
+
+	ASSERT_LE(0, dev);
+	ASSERT_EQ(0, order(AWAY RESTART));
+	EXPECT_EQ(0, another_writes(""));
+	EXPECT_EQ(0, order("allow alice"));
+	EXPECT_TRUE(stays_out(dev));
+}
+
+/* His sessions are gone for good, each time; but nobody else was there to write. */
+TEST_F_TIMEOUT(rights, who_was_away_goes_on, 120)
+{
+	static const char * const ways[] = { AWAY, AWAY RESTART, AWAY RESTART, AWAY };
+	int dev = alone(), reader;
+	size_t i;
+
+	ASSERT_LE(0, dev);
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		ASSERT_EQ(0, order("%s", ways[i]));
+		EXPECT_TRUE(soon_is(dev, "state", "recovering")) TH_LOG("%zu", i);
+		reader = vm_connect("id=carol,block=0,key=" CAROL);
+		EXPECT_LE(0, reader);
+		EXPECT_EQ(0, order("allow alice"));
+		EXPECT_TRUE(soon_is(dev, "state", "live")) TH_LOG("%zu", i);
+		EXPECT_EQ(0, write_all(dev, 'o')) TH_LOG("%zu", i);
+		EXPECT_EQ(0, vm_disconnect(reader));
+	}
 	EXPECT_EQ(0, vm_disconnect(dev));
 }
 
