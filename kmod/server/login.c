@@ -72,8 +72,8 @@ static u32 methods_of(const struct pmof_session *s)
 }
 
 /*
- * [V8] Somebody who was alone looks at the count when he comes back.  It counts who gets in, ahead of
- * the answer: of a login whose answer is lost the next one tells as much.
+ * [V8] Somebody who was alone looks at the count when he comes back.  It counts who gets in,
+ * ahead of the answer: of a login whose answer is lost the next one tells as much.
  */
 static void count_writer(struct pmof_ns *ns, const struct pmof_session *s)
 {
