@@ -245,14 +245,14 @@ static const char *differs(const struct pmof_conn *conn, const struct pmof_login
 /*
  * [V8] Who has the namespace for himself, and comes back to where somebody else has come to write
  * meanwhile, does not go on: what waits here to be begun again, and what is cached, is older.
- * Where the server has restarted he has to be its first.
+ * Where the server does not know any more he has to be its first.
  */
 static const char *intruded(const struct pmof_conn *conn, const struct pmof_login_reply *login)
 {
-	u32 mine = login->generation == conn->login.generation ? conn->login.writers : 1;
+	u32 mine = login->history == conn->login.history ? conn->login.writers : 1;
 
 	if (conn->opt.exclusive && login->writers != mine)
-		return "somebody else might write meanwhile";
+		return "somebody else could write meanwhile";
 	return NULL;
 }
 

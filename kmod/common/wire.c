@@ -247,6 +247,7 @@ size_t pmof_put_login_reply(struct pmof_wire_login_reply *w, u16 tag,
 	w->service = r->service;
 	w->call_size = cpu_to_le32(r->call_size);
 	w->writers = cpu_to_le32(r->writers);
+	w->history = cpu_to_le64(r->history);
 	w->max_inline = cpu_to_le16(r->max_inline);
 	memcpy(w->proof, r->proof, sizeof(w->proof));
 	return sizeof(*w);
@@ -289,6 +290,7 @@ int pmof_get_login_reply(const void *buf, size_t len, struct pmof_login_reply *o
 	out->service = w->service;
 	out->call_size = le32_to_cpu(w->call_size);
 	out->writers = le32_to_cpu(w->writers);
+	out->history = le64_to_cpu(w->history);
 	out->max_inline = le16_to_cpu(w->max_inline);
 	memcpy(out->proof, w->proof, sizeof(out->proof));
 	return login_reply_ok(out) ? 0 : PMOF_SC_INVALID;

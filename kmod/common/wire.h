@@ -193,11 +193,12 @@ struct pmof_wire_login_reply {
 	__u8 service;		/* enum pmof_service */
 	__u8 reserved[3];
 	__le32 call_size;	/* granted, at most what was asked for */
-	__le32 writers;		/* who might write has changed so often since it was enabled */
+	__le32 writers;		/* who might write has changed so often, */
+	__le64 history;		/* in this one, which ends with the server's configuration */
 	__u8 proof[PMOF_WIRE_MAC_LEN];	/* of the client's key, over all before it; or zero */
 };
 
-static_assert(sizeof(struct pmof_wire_login_reply) == 120, "wire layout");
+static_assert(sizeof(struct pmof_wire_login_reply) == 128, "wire layout");
 
 struct pmof_wire_get_segments {
 	struct pmof_wire_hdr hdr;
@@ -487,6 +488,7 @@ struct pmof_login_reply {
 	u8 service;
 	u32 call_size;
 	u32 writers;
+	u64 history;
 	u8 proof[PMOF_WIRE_MAC_LEN];
 };
 

@@ -281,6 +281,7 @@ static struct config_group *make_ns(struct config_group *group, const char *name
 	mutex_init(&ns->mutex);
 	mutex_init(&ns->flush_mutex);
 	ns->max_call = PMOF_CALL_SIZE_MAX;
+	ns->history = get_random_u64();
 	pmof_bad_init(ns);
 	INIT_LIST_HEAD(&ns->links);
 	INIT_LIST_HEAD(&ns->holds);

@@ -72,11 +72,12 @@ static u32 methods_of(const struct pmof_session *s)
 }
 
 /*
- * [V8] Somebody who was alone looks at the count when he comes back.  It counts who gets in,
+ * [V8] Somebody who was alone looks at the count when he comes back.  It counts who may write,
  * ahead of the answer: of a login whose answer is lost the next one tells as much.
  */
-static void count_writer(struct pmof_ns *ns, const struct pmof_session *s)
+static void count_writer(struct pmof_session *s)
 {
+	struct pmof_ns *ns = s->ns;
 	struct pmof_writer *w = &ns->writer;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
@@ -98,9 +99,6 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	WRITE_ONCE(ns->nr_sessions, ns->nr_sessions + 1);
 	memcpy(s->instance, l->instance, sizeof(s->instance));
 	s->path_id = l->path_id;
-	if (s->granted & PMOF_RIGHT_WRITE)
-		count_writer(ns, s);
-	s->writers = ns->writers;
 	s->loss_timeout = min_t(u32, l->loss_timeout, PMOF_SRV_MAX_LOSS_TIMEOUT);
 	pmof_session_count(s, true);
 	s->call_size = pmof_service_call_size(ns, l->call_size);
@@ -324,6 +322,7 @@ static void fill_reply(const struct pmof_session *s, struct pmof_login_reply *r)
 		.placement	= s->placed.placement,
 		.call_size	= s->call_size,
 		.writers	= s->writers,
+		.history	= ns->history,
 		.service	= ns->service_ops ? ns->service_ops->id : PMOF_SERVICE_RAW,
 	};
 	if (!(s->granted & PMOF_RIGHT_WRITE))
@@ -385,6 +384,9 @@ static int prepare(struct pmof_session *s, const struct pmof_key *key,
 		return status;
 	mutex_lock(&pmof_sessions_mutex);
 	status = pmof_rights_charge(s, PMOF_LIMIT_SEGMENTS, pmof_layout_segments(&s->layout));
+	if (!status && s->granted & PMOF_RIGHT_WRITE)
+		count_writer(s);
+	s->writers = s->ns->writers;
 	mutex_unlock(&pmof_sessions_mutex);
 	if (status)
 		return status;

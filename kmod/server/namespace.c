@@ -276,7 +276,6 @@ static int go_live(struct pmof_ns *ns)
 	mutex_lock(&pmof_sessions_mutex);
 	rc = pmof_placement_ns(ns);
 	ns->live = !rc;
-	ns->writers = 0;
 	mutex_unlock(&pmof_sessions_mutex);
 	return rc;
 }

@@ -154,7 +154,8 @@ struct pmof_ns {
 	struct list_head holds;		/* placement_ns.c's */
 	unsigned int nr_sessions;
 	struct pmof_writer writer;	/* the last who came to write */
-	u32 writers;			/* how often that was another than before */
+	u32 writers;			/* how often that was another than before, */
+	u64 history;			/* in this one: since it was made */
 	struct ib_device *atomic_dev;	/* of all its sessions with atomics */
 	unsigned int nr_atomic;
 };
@@ -324,7 +325,7 @@ struct pmof_session {
 	unsigned int max_silent;
 	u8 instance[PMOF_WIRE_UUID_LEN];
 	u16 path_id;
-	u32 writers;			/* of @ns when it came in */
+	u32 writers;			/* of @ns when it came to write */
 	u16 nr_queues;			/* I/O queues granted */
 	u16 nr_attached;		/* and connected */
 	bool refused;			/* a login failed half way */

@@ -38,6 +38,7 @@ static const struct pmof_login_reply login_reply = {
 	.methods = 6, .flags = PMOF_LOGIN_R_DURABLE, .nr_queues = 2, .max_ranges = 16,
 	.domain = 1, .placement = 1, .service = 1, .max_inline = PMOF_MAX_INLINE,
 	.call_size = 2 * PMOF_IO_MSG_SIZE, .writers = 0xa1b2c3d4,
+	.history = 0xd1d2d3d4d5d6d7d8ULL,
 	.proof = { [0] = 7, [PMOF_WIRE_MAC_LEN - 1] = 8 },
 };
 

@@ -192,6 +192,7 @@ TEST(each_proof_depends_on)
 	CHANGES(B(REPLY), w.reply.max_inline--);
 	CHANGES(B(REPLY), w.reply.call_size += PMOF_IO_MSG_SIZE);
 	CHANGES(B(REPLY), w.reply.writers++);
+	CHANGES(B(REPLY), w.reply.history++);
 	CHANGES(0, w.reply.proof[31] = 1);
 	CHANGES(B(QUEUE), w.connect.queue_id++);
 	CHANGES(B(QUEUE), w.connect.queue_depth++);
@@ -206,7 +207,7 @@ TEST(known_answers)
 {
 	static const char *const want[KINDS] = {
 		[LOGIN] = "\x62\x25\xfa\xcc\xcf\xc1\x1b\x49",
-		[REPLY] = "\x2f\xc3\x81\xd8\xee\xb9\x4f\x4a",
+		[REPLY] = "\xff\x56\x88\xbe\x1c\x07\x45\xed",
 		[SESSION] = "\x38\x14\x60\xda\x2a\xef\x17\xa7",
 		[RESUME] = "\x2e\x82\xda\xda\xba\xce\xb5\xad",
 		[QUEUE] = "\x1d\x38\xc8\x9c\xea\xef\xfb\x9a",

@@ -310,6 +310,7 @@ TEST(login_reply_round_trip)
 	EXPECT_EQ(login_reply.service, out.service);
 	EXPECT_EQ(login_reply.call_size, out.call_size);
 	EXPECT_EQ(login_reply.writers, out.writers);
+	EXPECT_EQ(login_reply.history, out.history);
 	EXPECT_EQ(0, memcmp(login_reply.proof, out.proof, PMOF_WIRE_MAC_LEN));
 }
 

@@ -409,7 +409,7 @@ static int write_all(int dev, char byte)
 	int fd = vm_open(dev, O_RDWR), rc;
 
 	memset(data, byte, sizeof(data));
-	rc = vm_put(fd, AT, data, LEN, PMOF_F_PERSIST);
+	rc = fd < 0 ? fd : vm_put(fd, AT, data, LEN, PMOF_F_PERSIST);
 	close(fd);
 	return rc;
 }
@@ -417,7 +417,7 @@ static int write_all(int dev, char byte)
 /* Alice, who writes alone. */
 static int alone(void)
 {
-	int dev = vm_connect("id=alice,exclusive=1,block=0,reconnect_delay=1,fail_io_timeout=0,"
+	int dev = vm_connect("id=alice,exclusive=1,block=0,reconnect_delay=1,fail_io_timeout=-1,"
 			     "device_loss_timeout=600,key=" ALICE);
 
 	return dev < 0 ? dev : write_all(dev, 'o') ?: dev;
@@ -437,63 +437,97 @@ static int another_writes(const char *options)
 	return rc ?: vm_disconnect(dev);
 }
 
-#define AWAY	"deny alice && no_session_of alice"
-#define RESTART	" && set_attr $NS/enable 0 && set_attr $NS/enable 1"
+/* A put of alice's, which waits until she is back. */
+struct waiting {
+	pthread_t thread;
+	int dev, rc;
+};
 
-/* What waits in it is older than what another has written. */
-static bool stays_out(int dev)
+static void *put_old(void *arg)
 {
-	return soon_is(dev, "state", "dead") && write_all(dev, 'o') && !vm_disconnect(dev);
+	struct waiting *w = arg;
+
+	w->rc = write_all(w->dev, 'o');
+	return NULL;
+}
+
+static bool begin_to_wait(struct waiting *w, int dev)
+{
+	w->dev = dev;
+	return !pthread_create(&w->thread, NULL, put_old, w);
+}
+
+#define AWAY	"deny alice && no_session_of alice"
+#define RESTART	"set_attr $NS/enable 0 && set_attr $NS/enable 1"
+
+/* What waits in it is older than what another has written, and does not get there. */
+static bool stays_out(struct waiting *w)
+{
+	bool good = soon_is(w->dev, "state", "dead");
+	struct keyed bob;
+
+	vm_disconnect(w->dev);
+	pthread_join(w->thread, NULL);
+	if (!w->rc || k_open(&bob, "bob", BOB, 0))
+		return false;
+	good = content_is(&bob, 'n') && good;
+	k_close(&bob);
+	return good;
 }
 
 TEST_F_TIMEOUT(rights, who_is_taken_over_stays_out, 120)
 {
+	struct waiting w;
 	int dev = alone();
 
 	ASSERT_LE(0, dev);
 	EXPECT_EQ(0, another_writes(",takeover=1"));
-	EXPECT_TRUE(stays_out(dev));
+	ASSERT_TRUE(begin_to_wait(&w, dev));
+	EXPECT_TRUE(stays_out(&w));
+}
+
+/* @before and @behind the other one's visit: what happens to the server. */
+static bool keeps_out(const char *before, const char *behind)
+{
+	struct waiting w;
+	int dev = alone();
+
+	return dev >= 0 && !order(AWAY) && soon_is(dev, "state", "recovering") &&
+	       begin_to_wait(&w, dev) && !order("%s", before) && !another_writes("") &&
+	       !order("%s", behind) && !order("allow alice") && stays_out(&w);
 }
 
 TEST_F_TIMEOUT(rights, who_was_away_and_another_there_stays_out, 120)
 {
-	int dev = alone();
-
-	ASSERT_LE(0, dev);
-	ASSERT_EQ(0, order(AWAY));
-	EXPECT_EQ(0, another_writes(""));
-	EXPECT_EQ(0, order("allow alice"));
-	EXPECT_TRUE(stays_out(dev));
+	EXPECT_TRUE(keeps_out("true", "true"));
 }
 
 /* Nor is he told by the generation, which is another one than his in any case. */
-TEST_F_TIMEOUT(rights, another_was_first_after_a_restart, 120)
+TEST_F_TIMEOUT(rights, another_was_there_and_it_was_enabled_anew, 240)
 {
-	int dev = alone();
-
-	ASSERT_LE(0, dev);
-	ASSERT_EQ(0, order(AWAY RESTART));
-	EXPECT_EQ(0, another_writes(""));
-	EXPECT_EQ(0, order("allow alice"));
-	EXPECT_TRUE(stays_out(dev));
+	EXPECT_TRUE(keeps_out(RESTART, "true"));
+	EXPECT_TRUE(keeps_out("true", RESTART));
 }
 
 /* His sessions are gone for good, each time; but nobody else was there to write. */
 TEST_F_TIMEOUT(rights, who_was_away_goes_on, 120)
 {
-	static const char * const ways[] = { AWAY, AWAY RESTART, AWAY RESTART, AWAY };
+	static const char * const ways[] = { "true", RESTART, RESTART, "true" };
 	int dev = alone(), reader;
+	struct waiting w;
 	size_t i;
 
 	ASSERT_LE(0, dev);
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		ASSERT_EQ(0, order("%s", ways[i]));
+		ASSERT_EQ(0, order(AWAY " && %s", ways[i]));
 		EXPECT_TRUE(soon_is(dev, "state", "recovering")) TH_LOG("%zu", i);
+		ASSERT_TRUE(begin_to_wait(&w, dev));
 		reader = vm_connect("id=carol,block=0,key=" CAROL);
 		EXPECT_LE(0, reader);
 		EXPECT_EQ(0, order("allow alice"));
+		pthread_join(w.thread, NULL);
+		EXPECT_EQ(0, w.rc) TH_LOG("%zu", i);
 		EXPECT_TRUE(soon_is(dev, "state", "live")) TH_LOG("%zu", i);
-		EXPECT_EQ(0, write_all(dev, 'o')) TH_LOG("%zu", i);
 		EXPECT_EQ(0, vm_disconnect(reader));
 	}
 	EXPECT_EQ(0, vm_disconnect(dev));
