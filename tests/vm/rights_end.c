@@ -417,7 +417,7 @@ static int write_all(int dev, char byte)
 /* Alice, who writes alone. */
 static int alone(void)
 {
-	int dev = vm_connect("id=alice,exclusive=1,block=0,reconnect_delay=1,fail_io_timeout=-1,"
+	int dev = vm_connect("id=alice,exclusive=1,block=0,reconnect_delay=1,fail_io_timeout=0,"
 			     "device_loss_timeout=600,key=" ALICE);
 
 	return dev < 0 ? dev : write_all(dev, 'o') ?: dev;
@@ -437,38 +437,17 @@ static int another_writes(const char *options)
 	return rc ?: vm_disconnect(dev);
 }
 
-/* A put of alice's, which waits until she is back. */
-struct waiting {
-	pthread_t thread;
-	int dev, rc;
-};
-
-static void *put_old(void *arg)
-{
-	struct waiting *w = arg;
-
-	w->rc = write_all(w->dev, 'o');
-	return NULL;
-}
-
-static bool begin_to_wait(struct waiting *w, int dev)
-{
-	w->dev = dev;
-	return !pthread_create(&w->thread, NULL, put_old, w);
-}
-
 #define AWAY	"deny alice && no_session_of alice"
 #define RESTART	"set_attr $NS/enable 0 && set_attr $NS/enable 1"
 
-/* What waits in it is older than what another has written, and does not get there. */
-static bool stays_out(struct waiting *w)
+/* What another has written stays. */
+static bool stays_out(int dev)
 {
-	bool good = soon_is(w->dev, "state", "dead");
+	bool good = soon_is(dev, "state", "dead") && write_all(dev, 'o');
 	struct keyed bob;
 
-	vm_disconnect(w->dev);
-	pthread_join(w->thread, NULL);
-	if (!w->rc || k_open(&bob, "bob", BOB, 0))
+	good = !vm_disconnect(dev) && good;
+	if (k_open(&bob, "bob", BOB, 0))
 		return false;
 	good = content_is(&bob, 'n') && good;
 	k_close(&bob);
@@ -477,24 +456,21 @@ static bool stays_out(struct waiting *w)
 
 TEST_F_TIMEOUT(rights, who_is_taken_over_stays_out, 120)
 {
-	struct waiting w;
 	int dev = alone();
 
 	ASSERT_LE(0, dev);
 	EXPECT_EQ(0, another_writes(",takeover=1"));
-	ASSERT_TRUE(begin_to_wait(&w, dev));
-	EXPECT_TRUE(stays_out(&w));
+	EXPECT_TRUE(stays_out(dev));
 }
 
 /* @before and @behind the other one's visit: what happens to the server. */
 static bool keeps_out(const char *before, const char *behind)
 {
-	struct waiting w;
 	int dev = alone();
 
 	return dev >= 0 && !order(AWAY) && soon_is(dev, "state", "recovering") &&
-	       begin_to_wait(&w, dev) && !order("%s", before) && !another_writes("") &&
-	       !order("%s", behind) && !order("allow alice") && stays_out(&w);
+	       !order("%s", before) && !another_writes("") && !order("%s", behind) &&
+	       !order("allow alice") && stays_out(dev);
 }
 
 TEST_F_TIMEOUT(rights, who_was_away_and_another_there_stays_out, 120)
@@ -514,20 +490,17 @@ TEST_F_TIMEOUT(rights, who_was_away_goes_on, 120)
 {
 	static const char * const ways[] = { "true", RESTART, RESTART, "true" };
 	int dev = alone(), reader;
-	struct waiting w;
 	size_t i;
 
 	ASSERT_LE(0, dev);
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		ASSERT_EQ(0, order(AWAY " && %s", ways[i]));
 		EXPECT_TRUE(soon_is(dev, "state", "recovering")) TH_LOG("%zu", i);
-		ASSERT_TRUE(begin_to_wait(&w, dev));
 		reader = vm_connect("id=carol,block=0,key=" CAROL);
 		EXPECT_LE(0, reader);
 		EXPECT_EQ(0, order("allow alice"));
-		pthread_join(w.thread, NULL);
-		EXPECT_EQ(0, w.rc) TH_LOG("%zu", i);
 		EXPECT_TRUE(soon_is(dev, "state", "live")) TH_LOG("%zu", i);
+		EXPECT_EQ(0, write_all(dev, 'o')) TH_LOG("%zu", i);
 		EXPECT_EQ(0, vm_disconnect(reader));
 	}
 	EXPECT_EQ(0, vm_disconnect(dev));
