@@ -319,6 +319,15 @@ pmof_connect() {
 	echo "pmof${_answer#instance=}"
 }
 
+# Nothing that we send arrives.  Not by taking the interface down: soft-RoCE's queue pair for
+# the connection manager ends with an error when it finds no route, and stays so.
+cut_link() {
+	ip neigh replace "$LAB_SERVER_IP" lladdr 02:00:00:00:00:fe dev eth0 nud permanent
+}
+mend_link() {
+	ip neigh del "$LAB_SERVER_IP" dev eth0
+}
+
 # connect_to NAME [OPTION,...]: to a namespace of this very VM.
 connect_to() {
 	/usr/bin/echo "addr=$LAB_IP,name=$1${2:+,$2}" >/dev/pmof-control
