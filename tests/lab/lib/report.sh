@@ -108,7 +108,7 @@ show_first_warning() {
 
 # The functions that a warning names, in one line: where it was, and who had called.
 calls_of() {
-	awk '/RIP: 0010:/ && !rip { rip = $NF ~ /^\[/ ? $(NF - 1) $NF : $NF; sub(/.*0010:/, "", rip); line = " < " rip }
+	awk '/RIP: 0010:/ && !line { line = $NF ~ /^\[/ ? $(NF - 1) $NF : $NF; sub(/.*0010:/, " < ", line) }
 		/Call Trace:/ { calls = 1; next }
 		/<\/TASK>|end trace/ { exit }
 		calls && !/ \? / && match($0, /[a-zA-Z_][a-zA-Z0-9_.]*\+0x/) {
