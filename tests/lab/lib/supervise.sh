@@ -104,8 +104,9 @@ check_boots() {
 note_result() {
 	local vm=$1 key=$1.${vm_boot[$1]} status
 	[[ -z ${results[$key]:-} && -e $run/ctl/result/$key ]] || return 0
-	read -r status <"$run/ctl/result/$key"
+	read -r status _ <"$run/ctl/result/$key"
 	results[$key]=$status
+	check_clock "$vm" "$key"
 	off_by[$vm]=$((SECONDS + 60))
 	touch "$run/ctl/ended/$vm"
 	if [[ $status == 0 ]]; then
@@ -113,6 +114,17 @@ note_result() {
 	else
 		fail "$vm: script ended with status $status"
 	fi
+}
+
+# check_clock VM KEY: how long its script took by its own clock and by ours.  A clock that goes wrong makes
+# every time-out in there wrong, and what fails then is far from it.
+check_clock() {
+	local up="$run/ctl/up/$2" result="$run/ctl/result/$2" percent
+	percent=$(echo "$(<"$up") $(<"$result") $(stat -c '%.Y' "$up") $(stat -c '%.Y' "$result")" |
+		awk '$5 - $4 > 3 { printf "%.0f", 100 * ($3 - $1) / ($5 - $4) }')
+	[[ -n $percent ]] || return 0
+	((percent >= 90 && percent <= 110)) ||
+		say "$1: its clock went at $percent % of this machine's"
 }
 
 # A VM with a result that does not power off hangs in its shutdown.
