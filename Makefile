@@ -46,10 +46,11 @@ include examples/build.mk
 include tests/build.mk
 
 # --- kernel modules ----------------------------------------------------------
-# Each kernel has a build tree of its own, made of links to the sources.
+# Each kernel has a build tree of its own, made of links to the sources. A +, so that kbuild has
+# its part of make -j.
 
 modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel; LAB_RXE=1: for the lab's soft-RoCE; KUNIT=1: with their KUnit tests
-	$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(if $(V),V=1) \
+	+$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(if $(V),V=1) \
 		$(if $(LAB_RXE),LAB_RXE=1) $(if $(KUNIT),KUNIT=1) $(MODFLAGS)
 
 user: $(USER_TARGETS) ## build libpmof, the pmof command and the man pages

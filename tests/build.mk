@@ -150,7 +150,7 @@ RXE_DIR := $(BUILD)/lab-rxe$(RXE_KVER:6.12%=%)
 RXE_MODULES := $(RXE_DIR)/rdma_rxe.ko $(RXE_DIR)-marks/rdma_rxe.ko
 
 $(RXE_MODULES): tests/lab/rxe/build $(wildcard tests/lab/rxe/patches/*.patch tests/lab/rxe/test/*)
-	$(Q)kdir=$$(scripts/kernel kdir $(RXE_KVER)) && \
+	+$(Q)kdir=$$(scripts/kernel kdir $(RXE_KVER)) && \
 		tests/lab/rxe/build $(if $(findstring -marks/,$@),--marks) "$$kdir" $(@D)
 
 lab-rxe: $(RXE_DIR)/rdma_rxe.ko ## build the lab's soft-RoCE (FLUSH from modules, lazy_write) for 6.12
