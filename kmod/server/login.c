@@ -78,16 +78,11 @@ static u32 methods_of(const struct pmof_session *s)
 static void count_writer(struct pmof_session *s)
 {
 	struct pmof_ns *ns = s->ns;
-	struct pmof_writer *w = &ns->writer;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	if (ns->writers && w->path_id == s->path_id &&
-	    !memcmp(w->instance, s->instance, sizeof(w->instance)) &&
-	    !strncmp(w->client_id, s->client_id, sizeof(w->client_id)))
+	if (ns->writers && pmof_same_identity(&ns->writer, &s->who))
 		return;
-	w->path_id = s->path_id;
-	memcpy(w->instance, s->instance, sizeof(w->instance));
-	memcpy(w->client_id, s->client_id, sizeof(w->client_id));
+	ns->writer = s->who;
 	ns->writers++;
 }
 
@@ -97,8 +92,8 @@ static void enter_ns(struct pmof_session *s, struct pmof_ns *ns, const struct pm
 	s->ns = ns;
 	s->bad_seq = ns->bad.seq;
 	WRITE_ONCE(ns->nr_sessions, ns->nr_sessions + 1);
-	memcpy(s->instance, l->instance, sizeof(s->instance));
-	s->path_id = l->path_id;
+	memcpy(s->who.instance, l->instance, sizeof(s->who.instance));
+	s->who.path_id = l->path_id;
 	s->loss_timeout = min_t(u32, l->loss_timeout, PMOF_SRV_MAX_LOSS_TIMEOUT);
 	pmof_session_count(s, true);
 	s->call_size = pmof_service_call_size(ns, l->call_size);
@@ -442,7 +437,7 @@ int pmof_session_login(struct pmof_session *s, const struct pmof_login *l,
 	if (status)
 		return status;
 	grant(s, l);
-	pr_debug("session%d of %s (%pISpc): %s %s%s\n", s->number, s->client_id, &s->peer,
+	pr_debug("session%d of %s (%pISpc): %s %s%s\n", s->number, s->who.client_id, &s->peer,
 		 s->resumed ? "resumed on" : "logged in to", pmof_ns_name(s->ns),
 		 s->rights & PMOF_RIGHT_WRITE ? "" : ", read-only");
 	return 0;

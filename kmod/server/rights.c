@@ -166,7 +166,7 @@ bool pmof_rights_revoked(const struct pmof_session *s)
 	lockdep_assert_held(&pmof_sessions_mutex);
 	if (!s->ns)
 		return false;
-	client = find_client(s->client_id);
+	client = find_client(s->who.client_id);
 	return !same_client(s, client) || s->granted & ~rights_of(s->ns, client, s->key_seq);
 }
 
@@ -181,13 +181,13 @@ int pmof_rights_challenge(struct pmof_session *s, const u8 client_nonce[PMOF_WIR
 	memcpy(s->auth.client_nonce, client_nonce, sizeof(s->auth.client_nonce));
 	get_random_bytes(s->auth.server_nonce, sizeof(s->auth.server_nonce));
 	/* The ID has been checked: its end is zeros, on the wire too if it is proved. */
-	strscpy_pad(s->auth.client_id, s->client_id, sizeof(s->auth.client_id));
+	strscpy_pad(s->auth.client_id, s->who.client_id, sizeof(s->auth.client_id));
 	return 0;
 }
 
 static int refuse(const struct pmof_session *s, const char *why)
 {
-	pr_info_ratelimited("login of %s (%pISpc) refused: %s\n", s->client_id, &s->peer, why);
+	pr_info_ratelimited("login of %s (%pISpc) refused: %s\n", s->who.client_id, &s->peer, why);
 	return PMOF_SC_ACCESS;
 }
 
@@ -198,7 +198,7 @@ static u64 get_key(const struct pmof_session *s, struct pmof_key *key)
 	u64 seq = 0;
 
 	mutex_lock(&pmof_sessions_mutex);
-	client = find_client(s->client_id);
+	client = find_client(s->who.client_id);
 	if (client && client->key_seq) {
 		*key = client->key;
 		seq = client->key_seq;
@@ -244,7 +244,7 @@ void pmof_rights_get_proved(const struct pmof_session *s, struct pmof_key *key)
 int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
 		      const struct pmof_login *l)
 {
-	struct pmof_client *client = find_client(s->client_id);
+	struct pmof_client *client = find_client(s->who.client_id);
 
 	/* The key may have changed since it was proved. */
 	if (s->key_seq != (client ? client->key_seq : 0) ||
@@ -333,7 +333,8 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 		return PMOF_SC_EXCLUSIVE;
 	}
 	pr_info_ratelimited("namespace %s: %s (%pISpc) takes it over from %s (%pISpc)\n",
-			    pmof_ns_name(ns), s->client_id, &s->peer, o->client_id, &o->peer);
+			    pmof_ns_name(ns), s->who.client_id, &s->peer, o->who.client_id,
+			    &o->peer);
 	s->taking = ns;
 	s->takes_all = r.exclusive;
 	pmof_session_announce(o, PMOF_ANNOUNCE_RIGHTS_CHANGED, 0);
@@ -372,8 +373,8 @@ int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 
 	lockdep_assert_held(&pmof_sessions_mutex);
 	if (used > may_have(s, limit)) {
-		pr_info_ratelimited("%s (%pISpc): limit of %s reached\n", s->client_id, &s->peer,
-				    name[limit]);
+		pr_info_ratelimited("%s (%pISpc): limit of %s reached\n", s->who.client_id,
+				    &s->peer, name[limit]);
 		return PMOF_SC_BUSY;
 	}
 	use(s, limit, used);
@@ -427,7 +428,7 @@ static int charge_queues(struct pmof_session *s, u16 asked)
 int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 		     const struct pmof_login *l, struct pmof_session **old)
 {
-	struct pmof_client *client = find_client(s->client_id);
+	struct pmof_client *client = find_client(s->who.client_id);
 	unsigned int granted = rights_of(ns, client, s->key_seq);
 	int status;
 
@@ -550,8 +551,9 @@ int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c
 	lockdep_assert_held(&pmof_sessions_mutex);
 	if (!s->key_seq) {
 		/* Whoever guesses an ID learns no more than that he did not. */
-		return c->has_mac || strncmp(s->client_id, c->client_id, sizeof(s->client_id)) ?
-			PMOF_SC_NO_SESSION : 0;
+		return c->has_mac ||
+		       strncmp(s->who.client_id, c->client_id, sizeof(c->client_id)) ?
+		       PMOF_SC_NO_SESSION : 0;
 	}
 	if (!c->has_mac || c->counter <= s->queue_counter)
 		return PMOF_SC_ACCESS;

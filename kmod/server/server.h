@@ -99,8 +99,8 @@ struct pmof_allow {
 	bool write;
 };
 
-/* Who writes: a client's device, whatever session it has. */
-struct pmof_writer {
+/* Who it is that has a session: a client's device, the same in each of its sessions. */
+struct pmof_identity {
 	char client_id[PMOF_WIRE_ID_LEN];
 	u8 instance[PMOF_WIRE_UUID_LEN];
 	u16 path_id;
@@ -153,7 +153,7 @@ struct pmof_ns {
 	struct list_head links;		/* of struct pmof_link */
 	struct list_head holds;		/* placement_ns.c's */
 	unsigned int nr_sessions;
-	struct pmof_writer writer;	/* the last who came to write */
+	struct pmof_identity writer;	/* the last who came to write */
 	u32 writers;			/* how often that was another than before, */
 	u64 history;			/* in this one: since it was made */
 	struct ib_device *atomic_dev;	/* of all its sessions with atomics */
@@ -304,7 +304,7 @@ struct pmof_session {
 	unsigned long flags;
 	int number;
 	u64 id;
-	char client_id[PMOF_WIRE_ID_LEN];
+	struct pmof_identity who;	/* the ID from the beginning, the rest by the login */
 	struct sockaddr_storage peer;
 	struct pmof_port *port;
 	struct ib_device *ib_dev;
@@ -323,8 +323,6 @@ struct pmof_session {
 	u32 loss_timeout;		/* seconds for which it stays detached */
 	unsigned int silent;		/* seconds */
 	unsigned int max_silent;
-	u8 instance[PMOF_WIRE_UUID_LEN];
-	u16 path_id;
 	u32 writers;			/* of @ns when it came to write */
 	u16 nr_queues;			/* I/O queues granted */
 	u16 nr_attached;		/* and connected */
@@ -556,6 +554,7 @@ struct pmof_session *pmof_session_find(bool (*match)(const struct pmof_session *
 void pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q);
 void pmof_session_unclaim(struct pmof_session *s, const struct pmof_connect *c);
 void pmof_session_put_user(struct pmof_session *s);
+bool pmof_same_identity(const struct pmof_identity *a, const struct pmof_identity *b);
 struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,
 						const struct pmof_ns *ns,
 						const struct pmof_login *l);

@@ -275,9 +275,9 @@ void pmof_call_caller(const struct pmof_call *call, struct pmof_caller *caller)
 	const struct pmof_session *s = to_req(call)->queue->session;
 
 	memset(caller, 0, sizeof(*caller));
-	strscpy(caller->client_id, s->client_id, sizeof(caller->client_id));
-	memcpy(caller->instance, s->instance, sizeof(caller->instance));
-	caller->path_id = cpu_to_le32(s->path_id);
+	strscpy(caller->client_id, s->who.client_id, sizeof(caller->client_id));
+	memcpy(caller->instance, s->who.instance, sizeof(caller->instance));
+	caller->path_id = cpu_to_le32(s->who.path_id);
 	caller->context = cpu_to_le32(call->context);
 }
 EXPORT_SYMBOL_NS_GPL(pmof_call_caller, PMOF_SERVER);

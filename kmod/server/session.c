@@ -116,21 +116,25 @@ static struct pmof_session *find_session(u64 id)
 	return NULL;
 }
 
-/*
- * Another session of the same connection (client, instance, path) in @ns, or
- * NULL; the caller puts its reference.
- */
+bool pmof_same_identity(const struct pmof_identity *a, const struct pmof_identity *b)
+{
+	return a->path_id == b->path_id && !memcmp(a->instance, b->instance, sizeof(a->instance)) &&
+	       !strncmp(a->client_id, b->client_id, sizeof(a->client_id));
+}
+
+/* Another session of who asks for @s in @ns, or NULL; the caller puts its reference. */
 struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,
 						const struct pmof_ns *ns,
 						const struct pmof_login *l)
 {
+	struct pmof_identity who = s->who;
 	struct pmof_session *o;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
+	memcpy(who.instance, l->instance, sizeof(who.instance));
+	who.path_id = l->path_id;
 	list_for_each_entry(o, &pmof_sessions, entry) {
-		if (o == s || o->superseded || o->ns != ns || o->path_id != l->path_id ||
-		    memcmp(o->instance, l->instance, sizeof(o->instance)) ||
-		    strncmp(o->client_id, s->client_id, sizeof(o->client_id)))
+		if (o == s || o->superseded || o->ns != ns || !pmof_same_identity(&o->who, &who))
 			continue;
 		get_device(&o->dev);
 		return o;
@@ -157,7 +161,7 @@ struct pmof_session *pmof_session_find(bool (*match)(const struct pmof_session *
 static void init_session(struct pmof_session *s, struct pmof_port *port,
 			 const struct rdma_cm_id *cm_id, const struct pmof_connect *c)
 {
-	memcpy(s->client_id, c->client_id, sizeof(s->client_id));
+	memcpy(s->who.client_id, c->client_id, sizeof(s->who.client_id));
 	memcpy(&s->peer, &cm_id->route.addr.dst_addr, sizeof(s->peer));
 	s->port = port;
 	s->ib_dev = cm_id->device;

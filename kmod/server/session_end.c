@@ -83,7 +83,7 @@ void pmof_session_bad_message(struct pmof_session *s, const char *what)
 	pmof_session_stat(s, PMOF_SRV_BAD_MESSAGES, 1);
 	if (!pmof_session_ending(s))
 		pr_warn_ratelimited("session%d of %s (%pISpc): %s, session ended\n", s->number,
-				    s->client_id, &s->peer, what);
+				    s->who.client_id, &s->peer, what);
 	pmof_session_end(s);
 }
 
@@ -107,7 +107,7 @@ static void watch_keep_alive(struct pmof_session *s)
 		return;
 	}
 	pr_info_ratelimited("session%d of %s (%pISpc): no message for %u s, connection given up\n",
-			    s->number, s->client_id, &s->peer, s->silent);
+			    s->number, s->who.client_id, &s->peer, s->silent);
 	pmof_session_lost(s);
 }
 
@@ -119,7 +119,7 @@ static void watch_login(struct pmof_session *s)
 		return;
 	}
 	pr_info_ratelimited("session%d of %s (%pISpc): no login within %d s, session ended\n",
-			    s->number, s->client_id, &s->peer, PMOF_SRV_LOGIN_TIMEOUT / HZ);
+			    s->number, s->who.client_id, &s->peer, PMOF_SRV_LOGIN_TIMEOUT / HZ);
 	/* A resumed session whose login failed is still there for its client. */
 	if (s->ns)
 		pmof_session_lost(s);
@@ -142,7 +142,7 @@ static void watch_work(struct work_struct *work)
 		break;
 	case PMOF_SESSION_DETACHED:
 		pr_info_ratelimited("session%d of %s (%pISpc): not resumed within %u s, session ended\n",
-				    s->number, s->client_id, &s->peer, s->loss_timeout);
+				    s->number, s->who.client_id, &s->peer, s->loss_timeout);
 		pmof_session_end(s);
 		break;
 	default:
@@ -306,7 +306,7 @@ static void finish(struct pmof_session *s)
 {
 	cancel_delayed_work_sync(&s->watch);
 	pmof_session_hide(s);
-	pr_debug("session%d of %s (%pISpc): ended\n", s->number, s->client_id, &s->peer);
+	pr_debug("session%d of %s (%pISpc): ended\n", s->number, s->who.client_id, &s->peer);
 	/* While the namespace is still the session's. */
 	pmof_service_gone(s);
 	/*

@@ -41,7 +41,7 @@ static void lost(struct pmof_srv_queue *q, const struct ib_wc *wc)
 		return;
 	if (wc->status != IB_WC_WR_FLUSH_ERR && !pmof_session_ending(s))
 		pr_warn_ratelimited("session%d of %s (%pISpc): queue %u: %s\n", s->number,
-				    s->client_id, &s->peer, q->id,
+				    s->who.client_id, &s->peer, q->id,
 				    ib_wc_status_msg(wc->status));
 	pmof_session_lost(s);
 }

@@ -15,7 +15,7 @@ static struct pmof_session *to_session(struct device *dev)
 
 static ssize_t client_id_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", to_session(dev)->client_id);
+	return sysfs_emit(buf, "%s\n", to_session(dev)->who.client_id);
 }
 static DEVICE_ATTR_RO(client_id);
 
