@@ -111,8 +111,11 @@ static bool take_batch(struct wc_queue *q, int replies)
 			usleep(100);
 			continue;
 		}
-		if (wc.status != IBV_WC_SUCCESS)
+		if (wc.status != IBV_WC_SUCCESS) {
+			printf("# a flood's session has ended: %s\n",
+			       ibv_wc_status_str(wc.status));
 			return false;
+		}
 		if (wc.wr_id >= WC_RECVS) {
 			sent = 1;
 		} else {
@@ -512,9 +515,9 @@ int main(int argc, char **argv)
 	printf("TAP version 13\n1..4\n");
 	bad = fuzz_processes(shared, PROCESSES, seconds + 2 * ROUNDS * TURNS * turn_seconds(),
 			     run);
-	printf("# seed %s: %llu messages answered, %llu ended a session\n",
+	printf("# seed %s: %llu messages answered in %llu sessions, %llu ended one\n",
 	       vm_env("FUZZ_SEED", "1"), (unsigned long long)counts->answered,
-	       (unsigned long long)counts->ended);
+	       (unsigned long long)counts->floods, (unsigned long long)counts->ended);
 	printf("# %llu connection requests refused, %llu left half open, %llu connections and sessions left without a word\n",
 	       (unsigned long long)counts->refused, (unsigned long long)counts->half_open,
 	       (unsigned long long)counts->left);
