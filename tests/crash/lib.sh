@@ -26,8 +26,9 @@ seconds() {
 #   rxe       the lab's soft-RoCE, and pmof built for it; else the kernel's
 #   lazy      it acknowledges WRITEs before they are placed, past the cache
 #   assert    the server is told that writes go past the cache
+# With CRASH_LAB_RXE all methods are run by the lab's soft-RoCE: one build serves them all.
 method_setup() {
-	domain=mem-ctrl persist=${1%%-*} lazy='' assert='' rxe=''
+	domain=mem-ctrl persist=${1%%-*} lazy='' assert='' rxe=${CRASH_LAB_RXE:-}
 	case $1 in
 	assist | rpc) ;;
 	flush) rxe=1 ;;
