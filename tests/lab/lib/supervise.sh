@@ -120,8 +120,8 @@ note_result() {
 # every time-out in there wrong, and what fails then is far from it.
 check_clock() {
 	local up="$run/ctl/up/$2" result="$run/ctl/result/$2" percent
-	percent=$(echo "$(<"$up") $(<"$result") $(stat -c '%.Y' "$up") $(stat -c '%.Y' "$result")" |
-		awk '$5 - $4 > 2 { printf "%.0f", 100 * ($3 - $1) / ($5 - $4) }')
+	percent=$(echo "$(<"$up") $(<"$result") $(LC_ALL=C stat -c '%.Y' "$up" "$result" | paste -sd' ')" |
+		LC_ALL=C awk '$5 - $4 > 2 { printf "%.0f", 100 * ($3 - $1) / ($5 - $4) }')
 	[[ -n $percent ]] || return 0
 	((percent >= 90 && percent <= 110)) ||
 		say "$1: its clock went at $percent % of this machine's"
