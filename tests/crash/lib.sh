@@ -42,11 +42,12 @@ method_setup() {
 
 # --- building -------------------------------------------------------------------
 
-# build_stage TREE DIR: after method_setup; the modules with marks, and user space, of TREE.
-# What was built is kept: the next build takes only what has changed. Sets stage.
+# build_stage TREE DIR: after method_setup; the modules with marks, and user space, of TREE, and the
+# lab's soft-RoCE if that is wanted. What was built is kept: the next build takes only what has
+# changed. Sets stage.
 build_stage() {
 	stage=$2/stage${rxe:+-rxe}
-	build_pmof "$1" "$2" install DESTDIR="$stage"
+	build_pmof "$1" "$2" install DESTDIR="$stage" && { [[ -z $rxe ]] || build_rxe; }
 }
 
 # build_pmof TREE DIR TARGET...
