@@ -30,7 +30,7 @@ suite_problem() {
 	fi
 }
 
-# count_tap NAME FILE STATUS [SINCE]: adds the results of a suite, prints a line.
+# count_tap NAME FILE STATUS [TOOK]: adds the results of a suite, prints a line.
 count_tap() {
 	local name=$1 file=$2 status=$3 ok bad skip plan problem line
 	touch "$file"
@@ -46,7 +46,7 @@ count_tap() {
 	((bad == 0)) || line+=", $bad FAILED"
 	((skip == 0)) || line+=", $skip skipped"
 	[[ -z $problem ]] || line+=", FAILED: $problem"
-	say "$line${4:+ ($(seconds "$4"))}"
+	say "$line${4:+ ($4)}"
 	sed -n 's/^ok [0-9]* \(.*# SKIP.*\)/check:   \1/p' "$file"
 	if [[ -n $problem ]] || ((bad)); then
 		show_failures "$file"

@@ -30,6 +30,7 @@ timeout() {
 # tap_start NAME: what follows is suite NAME, until tap_end.
 tap_start() {
 	tap_file=/host/$1.tap
+	tap_since=$(cut -d. -f1 /proc/uptime)
 	tap_number=0
 	tap_failed=0
 	echo "TAP version 13" >"$tap_file"
@@ -64,6 +65,7 @@ note() {
 tap_end() {
 	echo "1..$tap_number" >>"$tap_file"
 	echo "$tap_failed" >"${tap_file%.tap}.status"
+	echo $(($(cut -d. -f1 /proc/uptime) - tap_since)) >"${tap_file%.tap}.seconds"
 }
 
 # fails STATUS-OR-TEXT COMMAND...: succeeds if the command fails and says the text.
@@ -85,10 +87,12 @@ suite() {
 	_name=$1
 	_seconds=$2
 	shift 2
-	echo "suite $_name ($(cut -d. -f1 /proc/uptime) s)"
+	_since=$(cut -d. -f1 /proc/uptime)
+	echo "suite $_name ($_since s)"
 	# Its own output may be the last thing that it does: one file, in order.
 	timeout "$_seconds" "$@" >"/host/$_name.tap" 2>&1
 	echo $? >"/host/$_name.status"
+	echo $(($(cut -d. -f1 /proc/uptime) - _since)) >"/host/$_name.seconds"
 }
 
 wanted() {
