@@ -41,9 +41,11 @@ without_failed_allocations() {
 		{ print }'
 }
 
-# Leaks of what others in the kernel have allocated are theirs: kept, not counted.
+# Leaks of what others in the kernel have allocated are theirs: kept, not counted. A module that has been
+# removed has no names any more: its frames are bare numbers, and the modules that go are ours.
 our_leaks() {
-	awk -v RS='unreferenced object' 'NR > 1 && /\[pmof/ { printf "unreferenced object%s", $0 }' "$1"
+	awk -v RS='unreferenced object' 'NR > 1 && /\[pmof|\n *(\[<[^>]*>\] *)?0x[0-9a-f]+ *\n/ {
+		printf "unreferenced object%s", $0 }' "$1"
 }
 
 # Nor are the data races of others: the line names the two functions, with their modules.
