@@ -174,8 +174,8 @@ check-model: ## check the models of the protocols with spin (a minute or two)
 check-lab: ## run the lab's own test
 	@BUILD="$(BUILD)" tests/run lab
 
-check-vm: ## run the VM suites; KVER=6.1|6.12, SUITE= select
-	@BUILD="$(BUILD)" tests/run $(KVER:%=--kernel %) $(SUITE:%=--suite %) vm
+check-vm: ## run the VM suites; KVER=6.1|6.12, RUN= and SUITE= select
+	@BUILD="$(BUILD)" tests/run $(KVER:%=--kernel %) $(RUN:%=--run %) $(SUITE:%=--suite %) vm
 
 check-sanitized: ## run the VM suites, KUnit tests and failing allocations on a sanitizer kernel (hours); VARIANT=kasan|kcsan
 	@BUILD="$(BUILD)" tests/run --sanitized $(or $(VARIANT),kasan) $(RUN:%=--run %) $(SUITE:%=--suite %)
