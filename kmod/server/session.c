@@ -384,6 +384,8 @@ struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
 	if (!*status) {
 		__set_bit(c->queue_id, s->claimed);
 		refcount_inc(&s->users);
+		/* Who connects one queue after the other says nothing else meanwhile. */
+		pmof_session_hear(s);
 	}
 	mutex_unlock(&pmof_sessions_mutex);
 	return *status ? NULL : s;

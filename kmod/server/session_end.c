@@ -98,7 +98,8 @@ static void watch_keep_alive(struct pmof_session *s)
 	/* Nothing was promised: this was to look for the login, and has waited for the mutex. */
 	if (!s->max_silent)
 		return;
-	if (xchg(&s->heard, false))
+	/* Who waits for our answer to one admin message sends no other. */
+	if (xchg(&s->heard, false) || work_busy(&s->admin_work))
 		s->silent = 0;
 	else
 		s->silent++;

@@ -132,6 +132,42 @@ TEST_F_TIMEOUT(window, a_promise_to_be_heard_of, 200)
 	finish(&f);
 }
 
+/*
+ * To connect many queues takes its time, and each that comes is a word of its session: for who
+ * does that says nothing else.
+ */
+TEST_F_TIMEOUT(window, who_brings_queues_is_heard_of, 120)
+{
+	const double silence = PROMISE_MS / 1e3 * vm_time_factor() + GRACE;
+	struct pmof_wire_login w;
+	struct wc_queue second;
+	struct wc_session s;
+	double gap, since;
+	int rc;
+
+	memset(&second, 0, sizeof(second));
+	wc_put_login(&w, vm_env("PMOF_NS", "data"), 0);
+	w.keep_alive_ms = htole32(PROMISE_MS * vm_time_factor());
+	since = vm_now();
+	ASSERT_EQ(0, wc_enter_by(&s, &w));
+	usleep(silence * 2 / 3 * 1e6);
+	rc = wc_connect(&s.io, 1, s.login.session_id);
+	gap = vm_now() - since;
+	since = vm_now();
+	usleep(silence * 2 / 3 * 1e6);
+	rc = rc ?: wc_connect(&second, 2, s.login.session_id);
+	if (vm_now() - since > gap)
+		gap = vm_now() - since;
+	if (gap < silence) {
+		EXPECT_EQ(0, rc) TH_LOG("nothing was heard for %.1f s, %.1f were allowed", gap, silence);
+		EXPECT_EQ(0, admin_call(&s.admin, PMOF_MSG_GET_STATS));
+	}
+	wc_close(&second);
+	wc_close_session(&s);
+	if (gap >= silence)
+		SKIP(return, "we ourselves were silent for %.1f s", gap);
+}
+
 /* The promise is that of the login: one that does not come in time is not waited for. */
 TEST_F_TIMEOUT(window, a_message_is_no_login, 60)
 {
