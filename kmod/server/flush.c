@@ -86,11 +86,18 @@ static void take_queued(struct pmof_flush_worker *w)
 		return;
 	w->batch++;
 	llist_for_each_entry_safe(req, next, first, node) {
+		/* It has come behind what drop_ended() looks for. */
+		if (pmof_session_ending(req->queue->session)) {
+			pmof_srv_queue_put(req->queue);
+			continue;
+		}
 		if (!n++)
 			session = req->queue->session;
 		count_batch(w, req->queue->session);
 		list_add_tail(&req->entry, &w->pending);
 	}
+	if (!n)
+		return;
 	w->nr_pending += n;
 	trace_pmof_srv_batch(w->index, n, w->nr_pending);
 	pmof_session_stat(session, PMOF_SRV_BATCH_1 + min(ilog2(n), 4), 1);
