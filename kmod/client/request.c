@@ -437,7 +437,7 @@ bool pmof_req_cache_stale(const struct pmof_conn *conn, const struct pmof_req *r
 	return pmof_req_writes(req) && !pmof_req_is_call(req) && pmof_cache_used(conn);
 }
 
-/* After it has finished, before its owner hears of that: mappings get what it has written. */
+/* [M3] After it has finished, before its owner hears of that: mappings get what it has written. */
 void pmof_req_cache_end(struct pmof_conn *conn, const struct pmof_req *req)
 {
 	struct pmof_range range = { req->offset, req->length };

@@ -148,7 +148,10 @@ static unsigned int take_turn(struct pmof_flush_worker *w, struct list_head *tur
 	return n;
 }
 
-/* Phase 1.  Who is through goes to @done, and commits to @commits. */
+/*
+ * Phase 1.  Who is through goes to @done, and commits to @commits.  [C1] A PREPARE is answered
+ * behind this phase's fence.
+ */
 static void work(struct pmof_flush_worker *w, struct list_head *done, struct list_head *commits)
 {
 	struct pmof_srv_req *req, *next;

@@ -25,7 +25,7 @@
 u64 pmof_persist_write_back(const struct pmof_ns *ns, u64 offset, u64 length)
 {
 	/*
-	 * Where the caches survive a power cut, what has become visible is
+	 * [A3] Where the caches survive a power cut, what has become visible is
 	 * durable already: the data came before the message that names it.
 	 * Not where the caches' survival shall not be relied on: the flush of
 	 * the device takes along only what has left them.
