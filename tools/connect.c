@@ -280,8 +280,9 @@ static const struct reason connect_reasons[] = {
 	  "interface: fe80::1%eth0" },
 	{ ENOENT, "the server has no such namespace on this port",
 	  "on the server, `pmof server list` shows the namespaces, and which port serves them" },
-	{ EOPNOTSUPP, "this persist method is not offered here",
-	  "--persist auto takes what is offered" },
+	{ EOPNOTSUPP, "this persist method is not offered here, or an RDMA device cannot do what "
+	  "pmof needs", "--persist auto takes what is offered; of devices, `dmesg` on both sides "
+	  "says why" },
 	{ ECONNREFUSED, "nobody listens there",
 	  "on the server, `pmof server listen ADDR`; `pmof server list` shows address and port" },
 	{ EHOSTUNREACH, "no way leads there", "check the address, `ip route get ADDR`, and the "

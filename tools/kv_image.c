@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kv.h"
+#include "libpmof.h"
 #include "server.h"
 #include "tool.h"
 
@@ -44,6 +45,14 @@ static int open_alone(const char *path, bool write, struct stat *st)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Of a connection: a server that runs a store keeps in its memory what would be overwritten. */
+static bool runs_a_store(int fd)
+{
+	struct pmof_info info = { .size = sizeof(info) };
+
+	return !ioctl(fd, PMOF_IOC_GET_INFO, &info) && info.service != PMOF_SERVICE_RAW;
+}
+
 int kv_image_open(struct kv_image *im, const char *path, bool write)
 {
 	struct stat st;
@@ -56,6 +65,12 @@ int kv_image_open(struct kv_image *im, const char *path, bool write)
 		if (im->fd == -EBUSY)
 			pmem_explain_holders(path);
 		return im->fd;
+	}
+	if (write && S_ISCHR(st.st_mode) && runs_a_store(im->fd)) {
+		complain("%s: its server runs the store that it holds", path);
+		hint("at the server, when it is not exported, `pmof kv format` takes its device");
+		close(im->fd);
+		return -EBUSY;
 	}
 	size = lseek(im->fd, 0, SEEK_END);
 	if (size <= 0) {

@@ -14,7 +14,7 @@ static struct fio_option options[] = {
 		.lname = "Polled completions",
 		.type = FIO_OPT_STR_SET,
 		.off1 = offsetof(struct engine_options, hipri),
-		.help = "Poll for completions (a ring with IOPOLL): needs poll queues",
+		.help = "Poll for completions (a ring with IOPOLL)",
 		.category = FIO_OPT_C_ENGINE,
 	},
 	{

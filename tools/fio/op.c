@@ -128,7 +128,7 @@ static const struct {
 	unsigned int error;
 	const char *meaning;
 } meanings[] = {
-	{ EOPNOTSUPP, "not offered there: hipri needs poll queues (pmof connect --poll-queues)" },
+	{ EOPNOTSUPP, "not offered there" },
 	{ EAGAIN, "the object is not committed, or was rewritten while it was read" },
 	{ ESTALE, "another job prepares the same object: give each a range of its own" },
 	{ EILSEQ, "the object is committed, but not with the generation that this job gave it" },

@@ -147,6 +147,7 @@ kv_tools() {
 	fi
 	history_start quiet pmof0
 	t "check, while it is used" pmof kv check pmof0
+	t "it is not formatted from here" fails_with "its server runs the store" pmof kv format --force /dev/pmofc0
 	t "a history is linearizable" history_check quiet
 	tap_end
 }
