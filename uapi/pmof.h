@@ -18,7 +18,8 @@
  *             or a SUBMIT has more than PMOF_SUBMIT_MAX operations
  *   ERANGE    offset + length is past the end of the namespace, or overflows
  *   EFAULT    a bad user pointer; nothing was written to the namespace (beyond
- *             8 MiB of a put: see docs/semantics.md, 13)
+ *             8 MiB of a put: see docs/semantics.md, 13).  CALL: of the answer's
+ *             buffer, as EMSGSIZE
  *   EBADF     the file is not open for the direction that the operation needs
  *   EROFS     the namespace is read-only for this session
  *   EOPNOTSUPP  the session has no such operation (see pmof_info.features)
@@ -49,7 +50,7 @@
  *   ENOMEM    out of memory; as EFAULT
  *
  * Offsets and lengths are in bytes.  A length of zero succeeds and does
- * nothing (of an object: EINVAL).  All calls are thread safe.
+ * nothing (of an object, an atomic or a CALL: EINVAL).  All calls are thread safe.
  *
  * Committed objects
  *   An object is a range whose offset and length are multiples of 8; its last
@@ -153,8 +154,8 @@ enum pmof_placement {
  * @method: the persist method in use, enum pmof_method
  * @domain: enum pmof_domain
  * @placement: enum pmof_placement
- * @nr_queues: I/O queues of the connection
- * @queue_depth: requests that one queue holds
+ * @nr_queues: I/O queues of the connection, without those that are polled
+ * @queue_depth: requests of the character device that one queue holds
  * @max_submit: operations that one SUBMIT takes
  * @max_rpc: bytes that the rpc method takes; a larger put goes by assist
  * @name: namespace name, NUL terminated
@@ -206,7 +207,7 @@ struct pmof_rw {
 /**
  * struct pmof_object - PMOF_IOC_PREPARE and PMOF_IOC_REVALIDATE
  * @size: bytes of this structure
- * @flags: zero
+ * @flags: PMOF_F_NOREPLAY or zero
  * @offset: first byte in the namespace, a multiple of 8
  * @length: bytes with the trailer, a multiple of 8, at least PMOF_OBJECT_MIN
  * @generation: out: PREPARE: the new one; REVALIDATE: the committed object's
@@ -225,7 +226,7 @@ struct pmof_object {
 /**
  * struct pmof_persist - PMOF_IOC_PERSIST
  * @size: bytes of this structure
- * @flags: zero
+ * @flags: PMOF_F_NOREPLAY or zero
  * @offset: first byte in the namespace
  * @length: bytes
  *
@@ -323,7 +324,8 @@ struct pmof_op {
  * a CALL starts when that has been answered.
  * All descriptors are checked before the first runs; a malformed one fails the
  * call and nothing has happened.  Otherwise the call returns 0 and each @result
- * tells; behind a failed operation the rest is ECANCELED.
+ * tells.  Behind a failed operation, what had not been sent yet is ECANCELED; what was
+ * under way together with it has a result of its own, 0 among them.
  */
 struct pmof_submit {
 	__u32 size;

@@ -213,9 +213,10 @@ int pmof_prepare(struct pmof_dev *dev, uint64_t offset, uint64_t length, uint64_
  * object is valid for every reader, and a power cut does not undo that.
  *
  * Source: PMOF_IOC_PUT, PMOF_F_COMMIT.  Return: 0; -ESTALE the object is not
- * prepared with that generation, nothing was written (the methods assist and
- * rpc only; the others do not look); or -errno: the object is either not valid
- * or whole.  Thread safe, for different objects.
+ * prepared with that generation (the methods assist and rpc only, the others do
+ * not look; its data may have been overwritten, unless they went by rpc); or
+ * -errno: the object is either not valid or whole.  Thread safe, for different
+ * objects.
  */
 int pmof_put_commit(struct pmof_dev *dev, const void *buf, uint64_t length, uint64_t offset,
 		    uint64_t generation);
@@ -284,7 +285,7 @@ int pmof_call(struct pmof_dev *dev, unsigned int call, const void *request, uint
  * each other go to the server together.
  *
  * Source: PMOF_IOC_SUBMIT.  Return: 0, and each @result tells (behind a failed
- * operation the rest is -ECANCELED); -EINVAL a malformed operation or @nr is
+ * operation, what had not been sent yet is -ECANCELED); -EINVAL a malformed operation or @nr is
  * 0; -E2BIG @nr is above PMOF_SUBMIT_MAX; on any error nothing has happened.
  * Thread safe, each thread with its own @ops.
  */
@@ -523,8 +524,8 @@ enum pmof_side {
  * @value: out
  *
  * Source: sysfs.  Return: 0; -ENODEV no such device; -ENOENT no such counter;
- * -EINVAL; for the server's side also the errors of a lost connection.  Thread
- * safe.
+ * -EINVAL; for the server's side, which is root's to read, -EACCES, and the
+ * errors of a lost connection.  Thread safe.
  */
 int pmof_read_counter(int instance, enum pmof_side side, const char *name, uint64_t *value);
 

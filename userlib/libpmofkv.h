@@ -378,8 +378,8 @@ int pmofkv_queue_fd(const struct pmofkv_queue *queue);
  * @expected: as pmofkv_put_if(), pmofkv_delete_if()
  * @user_data: for the completion
  *
- * Return: 0: there will be one completion; -EAGAIN: the queue is full, take completions
- * first; -EINVAL; -ENOMEM.  Thread safe.
+ * Return: 0: there will be one completion; else none: -EAGAIN: the queue is full, take completions
+ * first; -EFBIG: the value is too long; -EINVAL; -ENOMEM.  Thread safe.
  */
 int pmofkv_submit_put(struct pmofkv_queue *queue, const void *key, size_t key_length,
 		      const void *value, size_t value_length, uint64_t expected,

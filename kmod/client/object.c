@@ -93,10 +93,10 @@ static void trailer_wr_init(struct pmof_slot *slot, struct ib_rdma_wr *wr, struc
 }
 
 /*
- * What holds a READ back until the one before has finished.  soft-RoCE executes
- * READs one after the other, so there it is needless; and there it hurts (up to
- * 6.12 at least): a READ that must be sent again counts as one of those for
- * whose end it waits, so that one lost packet stops the queue for good.
+ * What holds a READ back until the one before has finished.  soft-RoCE executes READs one after
+ * the other, so there it is hardly needed (docs/persistence.md [C7]); and there it hurts (up to
+ * 6.12 at least): a READ that must be sent again counts as one of those for whose end it waits,
+ * so that one lost packet stops the queue for good.
  */
 static int read_fence(const struct pmof_slot *slot)
 {
