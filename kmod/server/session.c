@@ -37,6 +37,8 @@ u64 pmof_session_serial;
 
 static DEFINE_IDA(session_ida);
 
+#define ADMIN_TURN	16	/* messages of one session, before others have their turn */
+
 /* Three, because an end waits for its session's admin work and for its watch. */
 static struct workqueue_struct *pmof_admin_wq;
 struct workqueue_struct *pmof_watch_wq;
@@ -326,12 +328,14 @@ static void put_back_admin(struct pmof_session *s, struct pmof_srv_req *req)
 }
 
 /*
- * Never waits for a client: on a busy machine the workqueue's rescuer takes all works that there
- * are, of all sessions, and does one behind the other.
+ * Never waits for a client, and does not go on for as long as one has something to say: on a busy
+ * machine the workqueue's rescuer takes all works that there are, of all sessions, and does one
+ * behind the other.
  */
 static void admin_work(struct work_struct *work)
 {
 	struct pmof_session *s = container_of(work, struct pmof_session, admin_work);
+	unsigned int left = ADMIN_TURN;
 	struct pmof_srv_req *req;
 
 	while (!pmof_session_ending(s) && (req = next_admin(s))) {
@@ -341,7 +345,10 @@ static void admin_work(struct work_struct *work)
 			put_back_admin(s, req);
 			return;
 		}
-		/* As fast as it is asked, for as long as it is. */
+		if (!--left) {
+			pmof_session_kick_admin(s);
+			return;
+		}
 		cond_resched();
 	}
 }
