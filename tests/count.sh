@@ -23,6 +23,8 @@ suite_problem() {
 		echo "timed out"
 	elif [[ $plan == none ]]; then
 		echo "no plan (exit status $status)"
+	elif ((plan == 0)); then
+		echo "no test was run (exit status $status)"
 	elif ((ok + bad + skip != plan)); then
 		echo "$((ok + bad + skip)) of $plan tests were run (exit status $status)"
 	elif [[ $status != 0 ]] && ((bad == 0)); then
