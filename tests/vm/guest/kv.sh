@@ -155,7 +155,7 @@ kv_tools() {
 # --- a store that is damaged, by its server and a client of the same machine --------
 
 damaged_spoil() {
-	$PROGRAMS/kv_damaged -t $1
+	only kv_damaged "$1"
 }
 
 # damaged_open COMMAND...: it is disabled, the command is run, and it is opened again.

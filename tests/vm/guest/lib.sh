@@ -95,6 +95,20 @@ suite() {
 	echo $(($(cut -d. -f1 /proc/uptime) - _since)) >"/host/$_name.seconds"
 }
 
+# only PROGRAM TEST...: these of its tests. It would pass over a name that it does not know.
+only() {
+	_program=$1 _names=
+	shift
+	for _t; do
+		_names="$_names -t $_t"
+	done
+	timeout 120 "$PROGRAMS/$_program" $_names >/tmp/only.out 2>&1
+	_status=$?
+	cat /tmp/only.out
+	[ "$(grep -c '^ok ' /tmp/only.out)" -ge $# ] || return 1
+	return $_status
+}
+
 # wanted SUITE: tests/run sees that somebody has asked for what was named.
 wanted() {
 	[ -n "$SUITES" ] || return 0
