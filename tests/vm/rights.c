@@ -42,44 +42,96 @@ static bool come(struct keyed *k, enum who who)
 	}
 }
 
-/* With what it has got itself: success, and what it should have had done is done. */
-static bool try_own(struct keyed *k, struct keyed *alice, enum who who, enum op op)
+/* UNCLEAR: nobody has said so, which a refusal must. */
+enum outcome { REFUSED, DONE, UNCLEAR };
+
+static enum outcome of_call(int rc)
+{
+	return !rc ? DONE : rc == -ETIMEDOUT ? UNCLEAR : REFUSED;
+}
+
+/* On a queue that has just answered: it is the access that the server's HCA refuses. */
+static enum outcome of_rdma(struct wc_queue *q, enum op op, u64 addr, u32 rkey)
+{
+	switch (rdma_status(q, wr_opcodes[op], addr, rkey, 8, 'x')) {
+	case IBV_WC_SUCCESS:
+		return DONE;
+	case IBV_WC_REM_ACCESS_ERR:
+	case IBV_WC_REM_INV_REQ_ERR:
+		return REFUSED;
+	default:
+		return UNCLEAR;
+	}
+}
+
+/* Who has not been let in has no rkey, no I/O queue, and gets none. */
+static enum outcome try_outside(struct keyed *k, enum who who, enum op op)
+{
+	struct keyed again;
+	struct wc_queue q;
+	int rc;
+
+	switch (op) {
+	case PERSIST:
+		memset(&q, 0, sizeof(q));
+		rc = k_queue(k, &q, 1);
+		if (!rc)
+			rc = persist(&q);
+		wc_close(&q);
+		return of_call(rc);
+	case ADMIN:
+		/* One of them ends the session. */
+		rc = get_segments(&k->s.admin);
+		if (!rc || rc == -ETIMEDOUT)
+			return of_call(rc);
+		rc = come(&again, who) ? get_stats(&again.s.admin) : -ETIMEDOUT;
+		k_close(&again);
+		return of_call(rc);
+	default:
+		return of_rdma(&k->s.admin, op, AT, 0);
+	}
+}
+
+static bool added(struct keyed *k, struct keyed *alice)
 {
 	u64 sum, addr, old;
 
-	if (who == NO_KEY || who == WRONG_KEY) {
-		/* There is no I/O queue and no rkey, and none is to be had. */
-		if (op == PERSIST)
-			return !persist(&k->s.admin);
-		if (op == ADMIN)
-			return !get_stats(&k->s.admin);
-		return !get_segments(&k->s.admin) ||
-		       rdma(&k->s.admin, wr_opcodes[op], AT, 0, 8, 'x');
-	}
+	memset(&old, 'a', sizeof(old));
+	if (!own_rdma(k, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, 0))
+		return false;
+	rkey_of(alice, &addr);
+	if (!own_rdma(alice, IBV_WR_RDMA_READ, 8, 0))
+		return false;
+	memcpy(&sum, wc_out(&alice->s.io), 8);
+	return sum == old + 1 && own_rdma(alice, IBV_WR_RDMA_WRITE, LEN, 'a');
+}
+
+/* With what it has got itself: DONE: success, and what it should have had done is done. */
+static enum outcome try_own(struct keyed *k, struct keyed *alice, enum who who, enum op op)
+{
+	bool stats, segments;
+
+	if (who == NO_KEY || who == WRONG_KEY)
+		return try_outside(k, who, op);
 	switch (op) {
 	case READ:
-		return content_is(k, 'a');
+		return content_is(k, 'a') ? DONE : REFUSED;
 	case WRITE:
 		return own_rdma(k, IBV_WR_RDMA_WRITE, LEN, 'b') && content_is(alice, 'b') &&
-		       own_rdma(alice, IBV_WR_RDMA_WRITE, LEN, 'a');
+		       own_rdma(alice, IBV_WR_RDMA_WRITE, LEN, 'a') ? DONE : REFUSED;
 	case ATOMIC:
-		memset(&old, 'a', sizeof(old));
-		if (!own_rdma(k, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, 0))
-			return false;
-		rkey_of(alice, &addr);
-		if (!own_rdma(alice, IBV_WR_RDMA_READ, 8, 0))
-			return false;
-		memcpy(&sum, wc_out(&alice->s.io), 8);
-		return sum == old + 1 && own_rdma(alice, IBV_WR_RDMA_WRITE, LEN, 'a');
+		return added(k, alice) ? DONE : REFUSED;
 	case PERSIST:
-		return !persist(&k->s.io);
+		return of_call(persist(&k->s.io));
 	default:
-		return !get_stats(&k->s.admin) && !get_segments(&k->s.admin);
+		stats = !get_stats(&k->s.admin);
+		segments = !get_segments(&k->s.admin);
+		return (who == RIGHT_KEY ? stats && segments : stats || segments) ? DONE : REFUSED;
 	}
 }
 
 /* An I/O queue for alice's session, proved with what we have. */
-static bool join_alice(struct keyed *k, struct keyed *alice, enum who who)
+static enum outcome join_alice(struct keyed *k, struct keyed *alice, enum who who)
 {
 	struct keyed as_alice = *alice;
 	struct wc_queue q;
@@ -91,43 +143,46 @@ static bool join_alice(struct keyed *k, struct keyed *alice, enum who who)
 		as_alice.key.len = 0;
 	rc = k_queue(&as_alice, &q, 2);
 	wc_close(&q);
-	return rc != PMOF_SC_ACCESS;
+	return rc == PMOF_SC_ACCESS ? REFUSED : rc ? UNCLEAR : DONE;
 }
 
-/* A login that says that it goes on with alice's session. */
-static bool resume_alice(struct keyed *alice, enum who who)
+/* A login that says that it is alice's connection, and goes on with her session. */
+static enum outcome resume_alice(struct keyed *alice, enum who who)
 {
 	static const char *const id[] = { "alice", "alice", "bob", "bob" };
 	static const char *const key[] = { NULL, EVE, BOB, BOB };
+	struct pmof_login l, hers;
 	struct keyed k;
-	bool got = true;
+	bool got;
 	int rc;
 
 	rc = k_connect(&k, id[who], key[who]);
 	if (!rc && k.key.len)
 		rc = k_challenge(&k);
-	if (!rc) {
-		struct pmof_login l;
-
-		k_put_login(&k, 0);
-		pmof_get_login(&k.sent, sizeof(k.sent), &l);
-		l.resume_id = alice->s.login.session_id;
-		if (k.key.len)
-			pmof_auth_login(&k.key, &k.auth, &l, l.proof);
-		pmof_put_login(&k.sent, 1, &l);
-		rc = k_send_login(&k);
-		got = !rc && (k.s.login.flags & PMOF_LOGIN_R_RESUMED ||
-			      k.s.login.session_id == alice->s.login.session_id);
+	if (rc) {
+		k_close(&k);
+		return UNCLEAR;
 	}
+	k_put_login(&k, 0);
+	pmof_get_login(&k.sent, sizeof(k.sent), &l);
+	pmof_get_login(&alice->sent, sizeof(alice->sent), &hers);
+	memcpy(l.instance, hers.instance, sizeof(l.instance));
+	l.resume_id = alice->s.login.session_id;
+	if (k.key.len)
+		pmof_auth_login(&k.key, &k.auth, &l, l.proof);
+	pmof_put_login(&k.sent, 1, &l);
+	rc = k_send_login(&k);
+	got = !rc && (k.s.login.flags & PMOF_LOGIN_R_RESUMED ||
+		      k.s.login.session_id == alice->s.login.session_id);
 	k_close(&k);
-	return got;
+	return got ? DONE : rc == -ETIMEDOUT ? UNCLEAR : REFUSED;
 }
 
 /* With what is alice's. */
-static bool try_anothers(struct keyed *k, struct keyed *alice, enum who who, enum op op)
+static enum outcome try_anothers(struct keyed *k, struct keyed *alice, enum who who, enum op op)
 {
+	enum outcome outcome = UNCLEAR;
 	struct keyed other;
-	bool done;
 	u64 addr;
 	u32 rkey = rkey_of(alice, &addr);
 
@@ -136,21 +191,22 @@ static bool try_anothers(struct keyed *k, struct keyed *alice, enum who who, enu
 	if (op == ADMIN)
 		return resume_alice(alice, who);
 	if (who == RIGHT_KEY)
-		return rdma(&k->s.io, wr_opcodes[op], addr, rkey, 8, 'x');
+		return of_rdma(&k->s.io, op, addr, rkey);
 	if (who != REVOKED)
-		return rdma(&k->s.admin, wr_opcodes[op], addr, rkey, 8, 'x');
+		return of_rdma(&k->s.admin, op, addr, rkey);
 	/* Its queues are gone: one that is not logged in. */
-	done = rdma(&k->s.io, wr_opcodes[op], addr, rkey, 8, 'x');
+	if (rdma(&k->s.io, wr_opcodes[op], addr, rkey, 8, 'x'))
+		return DONE;
 	if (!k_connect(&other, "bob", BOB))
-		done |= rdma(&other.s.admin, wr_opcodes[op], addr, rkey, 8, 'x');
+		outcome = of_rdma(&other.s.admin, op, addr, rkey);
 	k_close(&other);
-	return done;
+	return outcome;
 }
 
 static void try_all(struct __test_metadata *_metadata, enum who who)
 {
 	struct keyed alice, k, again;
-	bool done;
+	enum outcome outcome;
 	int i;
 
 	ASSERT_EQ(0, k_open(&alice, "alice", ALICE, 0));
@@ -161,9 +217,9 @@ static void try_all(struct __test_metadata *_metadata, enum who who)
 
 		ASSERT_TRUE(come(&k, who)) TH_LOG("%s", who_names[who]);
 		patience_ms = who == REVOKED ? 1000 : 5000;
-		done = whose == OWN ? try_own(&k, &alice, who, op) :
-				      try_anothers(&k, &alice, who, op);
-		EXPECT_EQ(who == RIGHT_KEY && whose == OWN, done)
+		outcome = whose == OWN ? try_own(&k, &alice, who, op) :
+					 try_anothers(&k, &alice, who, op);
+		EXPECT_EQ(who == RIGHT_KEY && whose == OWN ? DONE : REFUSED, outcome)
 			TH_LOG("%s, %s, %s", who_names[who], op_names[op], whose_names[whose]);
 		patience_ms = 5000;
 		if (who == REVOKED) {

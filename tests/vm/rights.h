@@ -38,12 +38,21 @@ FIXTURE_TEARDOWN(rights)
 /* A queue whose peer is gone answers nothing: for that one need not wait long. */
 static int patience_ms = 5000;
 
+/* The status of its completion, or -errno. */
+static inline int rdma_status(struct wc_queue *q, enum ibv_wr_opcode opcode, u64 addr, u32 rkey,
+			      size_t len, char byte)
+{
+	int rc;
+
+	memset(wc_out(q), byte, len);
+	rc = wc_post(q, opcode, len, addr, rkey);
+	return rc ? rc : wc_completed(q, q->posts, patience_ms);
+}
+
 static inline bool rdma(struct wc_queue *q, enum ibv_wr_opcode opcode, u64 addr, u32 rkey,
 			size_t len, char byte)
 {
-	memset(wc_out(q), byte, len);
-	return !wc_post(q, opcode, len, addr, rkey) &&
-	       wc_completed(q, q->posts, patience_ms) == IBV_WC_SUCCESS;
+	return rdma_status(q, opcode, addr, rkey, len, byte) == IBV_WC_SUCCESS;
 }
 
 static inline u32 rkey_of(const struct keyed *k, u64 *addr)
