@@ -117,6 +117,30 @@ static double wait_answers(double seconds)
 	return (vm_now() - start) * 1000;
 }
 
+static uint64_t changed(void)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr_workers; i++)
+		sum += __atomic_load_n(&workers[i].recorder.changed, __ATOMIC_ACQUIRE);
+	return sum;
+}
+
+/* A store without space, or leases, answers gets for ever, and nothing contradicts them. */
+static bool wait_changed(double seconds)
+{
+	double start = vm_now();
+	uint64_t before = changed();
+
+	while (changed() == before) {
+		if (vm_now() - start > seconds)
+			return false;
+		usleep(2000);
+	}
+	return true;
+}
+
 static void do_back(char *answer, double seconds)
 {
 	double ms = wait_answers(seconds), gap = 0;
@@ -127,6 +151,8 @@ static void do_back(char *answer, double seconds)
 			gap = workers[i].gap;
 	if (ms < 0)
 		snprintf(answer, HOST_ANSWER, "hung");
+	else if (!wait_changed(seconds))
+		snprintf(answer, HOST_ANSWER, "hung: nothing is put any more");
 	else
 		snprintf(answer, HOST_ANSWER, "recovered %.0f %.0f", ms, gap * 1000);
 }

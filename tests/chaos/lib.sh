@@ -183,7 +183,8 @@ disturb() {
 		;;
 	link) server down; ms "$hold"; server up ;;
 	rdma) told client1 rdma-down; ms "$hold"; told client1 rdma-up ;;
-	port) server port-down; ms "$hold"; server port-up ;;
+	# A port that no longer listens ends nobody: they are to come back, and find it closed.
+	port) server port-down; server disable; server enable; ms "$hold"; server port-up ;;
 	disable) server disable; ms "$hold"; server enable ;;
 	revoke) server revoke "$victim"; ms "$hold"; server allow "$victim" ;;
 	server-module) server reload ;;
@@ -218,7 +219,7 @@ recovered() {
 felt() {
 	case $kind in
 	# The guest measures by its own clock, which may be slow.
-	kill | stall | link | rdma) ((2 * gap >= hold)) || problem "it had no effect: no gap is longer than $gap ms" ;;
+	kill | stall | link | rdma | port | disable | revoke) ((2 * gap >= hold)) || problem "it had no effect: no gap is longer than $gap ms" ;;
 	esac
 }
 

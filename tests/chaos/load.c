@@ -303,6 +303,7 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
+	device.patient = strstr(connect_options, "fail_io_timeout=-1") && !reconnect;
 	init_lock();
 	rc = open_device();
 	if (rc) {

@@ -46,6 +46,7 @@ struct device {
 	int fd;				/* character device */
 	int persist_fd;			/* the same, of who puts and persists: it hears of losses */
 	int block;			/* block device, O_DIRECT */
+	bool patient;			/* requests wait for as long as it takes */
 	pthread_rwlock_t lock;		/* held for reading during an operation */
 };
 

@@ -155,6 +155,8 @@ static bool take_result(struct recorder *r, struct op *op, int ret)
 	}
 	r->version[op->key] = op->kind == OP_DELETE && !ret ? 0 : op->version;
 	__atomic_add_fetch(&r->answered, 1, __ATOMIC_RELEASE);
+	if (op->kind != OP_GET && op->result == RESULT_OK)
+		__atomic_add_fetch(&r->changed, 1, __ATOMIC_RELEASE);
 	return true;
 }
 

@@ -39,6 +39,7 @@ struct recorder {
 	uint64_t version[RECORDER_KEYS];	/* that it has last heard of */
 	unsigned char *value[RECORDER_BATCH];
 	uint64_t answered;		/* operations that have ended, and not for want of one */
+	uint64_t changed;		/* those of them that have put or deleted something */
 	uint64_t errors;		/* the others */
 };
 
