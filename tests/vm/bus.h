@@ -33,4 +33,19 @@ static inline bool bus_error(volatile char *p, bool store)
 	return failed;
 }
 
+/* The same of a store of @value. */
+static inline bool bus_store_error(volatile char *p, char value)
+{
+	struct sigaction action = { .sa_handler = on_bus }, before;
+	volatile bool failed = true;
+
+	sigaction(SIGBUS, &action, &before);
+	if (!sigsetjmp(bus_place, 1)) {
+		*p = value;
+		failed = false;
+	}
+	sigaction(SIGBUS, &before, NULL);
+	return failed;
+}
+
 #endif /* PMOF_VM_BUS_H */
