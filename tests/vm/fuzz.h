@@ -72,8 +72,12 @@ static inline void fuzz_damage(uint64_t *rnd, void *buf, size_t len, unsigned in
 #define FUZZ_STUCK	60	/* seconds */
 
 /* What all processes of a fuzzer see. */
+/* What a fuzzer's calls may come by; what they are it says itself. */
+#define FUZZ_WAYS	3
+
 struct fuzz_shared {
 	uint64_t calls, failed;
+	uint64_t taken[FUZZ_WAYS];	/* not refused, by each way; of that which comes to pmof */
 	const char *when_stuck;		/* a command: nothing has been done for long; NULL: none */
 	uint64_t places;		/* that any of them has come to */
 	volatile sig_atomic_t stop;
@@ -81,7 +85,7 @@ struct fuzz_shared {
 };
 
 /* Of one process, not yet added to the above: a line that all write to is dear. */
-static uint32_t fuzz_calls, fuzz_failed;
+static uint32_t fuzz_calls, fuzz_failed, fuzz_taken[FUZZ_WAYS];
 
 static inline void *fuzz_memory(size_t size)
 {
@@ -99,10 +103,16 @@ static inline struct fuzz_shared *fuzz_share(void)
 
 static inline void fuzz_flush(struct fuzz_shared *s)
 {
+	int i;
+
 	__atomic_fetch_add(&s->calls, fuzz_calls, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&s->failed, fuzz_failed, __ATOMIC_RELAXED);
 	fuzz_calls = 0;
 	fuzz_failed = 0;
+	for (i = 0; i < FUZZ_WAYS; i++) {
+		__atomic_fetch_add(&s->taken[i], fuzz_taken[i], __ATOMIC_RELAXED);
+		fuzz_taken[i] = 0;
+	}
 }
 
 static inline void fuzz_count(struct fuzz_shared *s, int rc)
@@ -110,6 +120,13 @@ static inline void fuzz_count(struct fuzz_shared *s, int rc)
 	fuzz_failed += rc < 0;
 	if (++fuzz_calls == FUZZ_FLUSH)
 		fuzz_flush(s);
+}
+
+/* As fuzz_count(), of a call that the kernel cannot have done by itself. */
+static inline void fuzz_count_by(struct fuzz_shared *s, int way, int rc)
+{
+	fuzz_taken[way] += rc >= 0;
+	fuzz_count(s, rc);
 }
 
 /* --- coverage ------------------------------------------------------------- */

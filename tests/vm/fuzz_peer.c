@@ -52,6 +52,9 @@ struct peer_counts {
 	uint64_t refused;	/* connection requests that did not get one */
 	uint64_t half_open;	/* requests whose answer nobody took */
 	uint64_t left;		/* connections and sessions left without a word */
+	uint64_t silent;	/* messages that were neither answered nor ended a session */
+	uint64_t barred;	/* RDMA that was */
+	uint64_t obeyed;	/* and that was not */
 	uint64_t floods;	/* sessions of the floods */
 	uint64_t served;	/* puts and gets of the kernel client */
 	double alone, beside;	/* of them, a second */
@@ -193,7 +196,7 @@ static bool try_message(struct wc_queue *q, const void *msg, size_t len)
 	const void *reply;
 	ssize_t n = wc_send(q, msg, len) ? 0 : wc_recv(q, &reply, 5000);
 
-	add(n > 0 ? &counts->answered : n ? &counts->left : &counts->ended, 1);
+	add(n > 0 ? &counts->answered : n ? &counts->silent : &counts->ended, 1);
 	return n > 0;
 }
 
@@ -304,6 +307,10 @@ static void bad_rdma(uint64_t *rnd)
 			rkey ^= 1U << vm_rnd(rnd) % 32;
 		}
 		wc_post(&session.io, opcodes[vm_rnd(rnd) % ARRAY_SIZE(opcodes)], 8, addr, rkey);
+		if (wc_completed(&session.io, session.io.posts, 5000) == IBV_WC_SUCCESS)
+			add(&counts->obeyed, 1);
+		else
+			add(&counts->barred, 1);
 		add(wc_ends(&session.io, 5000) ? &counts->ended : &counts->left, 1);
 	}
 	wc_close_session(&session);
@@ -512,7 +519,7 @@ int main(int argc, char **argv)
 	if (counts == MAP_FAILED)
 		return 3;
 	setbuf(stdout, NULL);
-	printf("TAP version 13\n1..4\n");
+	printf("TAP version 13\n1..6\n");
 	bad = fuzz_processes(shared, PROCESSES, seconds + 2 * ROUNDS * TURNS * turn_seconds(),
 			     run);
 	printf("# seed %s: %llu messages answered in %llu sessions, %llu ended one\n",
@@ -521,6 +528,8 @@ int main(int argc, char **argv)
 	printf("# %llu connection requests refused, %llu left half open, %llu connections and sessions left without a word\n",
 	       (unsigned long long)counts->refused, (unsigned long long)counts->half_open,
 	       (unsigned long long)counts->left);
+	printf("# %llu messages neither answered nor ended a session; %llu times RDMA was barred\n",
+	       (unsigned long long)counts->silent, (unsigned long long)counts->barred);
 	printf("# puts and gets a second: %.1f alone, %.1f beside the flood\n", counts->alone,
 	       counts->beside);
 	bad = result(!bad, 1, "every process did its work to the end");
@@ -531,5 +540,10 @@ int main(int argc, char **argv)
 		      "the other connection lives and was served");
 	bad |= result(counts->beside > counts->alone / FAIR && counts->alone > 0, 4,
 		      "it keeps a share of its throughput beside a flood of messages");
+	bad |= result(counts->barred && !counts->obeyed, 5,
+		      "RDMA by a wrong key, or beyond the segment, was never done");
+	/* A message may be lost with its connection, where a machine stands still. */
+	bad |= result(counts->silent <= 1 + counts->ended / 50, 6,
+		      "a message is answered, or ends its session");
 	return bad;
 }

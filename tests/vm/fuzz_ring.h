@@ -9,6 +9,9 @@
 
 #include "fuzz_store.h"
 
+/* What a call comes by (fuzz_count_by()). */
+enum { BY_IOCTL, BY_COMMAND, BY_FILE };
+
 #define BATCH		16
 #define FIXED		(256 * KiB)	/* of f->buf: the registered buffer */
 
@@ -124,7 +127,7 @@ static void reap(struct fuzzer *f, struct io_uring *ring, struct batch *b, int n
 	for (; n > 0 && !io_uring_wait_cqe(ring, &cqe); n--) {
 		struct pmof_op *op = &b->cmd[cqe->user_data % BATCH].op;
 
-		fuzz_count(f->shared, cqe->res);
+		fuzz_count_by(f->shared, BY_COMMAND, cqe->res);
 		if (!cqe->res && ring->flags & IORING_SETUP_CQE32) {
 			op->old = cqe->big_cqe[0];
 			answered(f, op);

@@ -87,7 +87,8 @@ static bool may_be(struct key *key, uint64_t number)
 	return true;
 }
 
-static void look(struct thread *t, unsigned int k)
+/* False: there was no answer. */
+static bool look(struct thread *t, unsigned int k)
 {
 	uint64_t name = name_of(t, k);
 	struct proof p = { 0 };
@@ -95,13 +96,14 @@ static void look(struct thread *t, unsigned int k)
 	int rc = pmofkv_get(t->kv, &name, sizeof(name), t->got, MOST, &n, NULL);
 
 	if (rc == -EIO)
-		return;
+		return false;
 	if (rc && rc != -ENOENT)
 		fail(t, k, "a get", rc);
 	else if (!rc && !proof_ok(t->got, n, name, &p))
 		fail(t, k, "what is there is no value of it", 0);
 	else if (!may_be(&t->key[k], p.number))
 		fail(t, k, "what is there is not what was put last", 0);
+	return true;
 }
 
 static void *thread_main(void *arg)
@@ -148,10 +150,14 @@ static void delete_all(struct thread *t)
 /* At last everything is asked for, and no connection is lost any more. */
 static bool all_there(struct thread *t)
 {
-	unsigned int k;
+	unsigned int k, tries;
 
-	for (k = 0; k < KEYS && !t->failed; k++)
-		look(t, k);
+	for (k = 0; k < KEYS && !t->failed; k++) {
+		for (tries = 0; tries < 100 && !look(t, k); tries++)
+			usleep(100000);
+		if (tries == 100)
+			fail(t, k, "a get, at last", -EIO);
+	}
 	return !t->failed;
 }
 

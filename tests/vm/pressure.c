@@ -130,13 +130,19 @@ int main(int argc, char **argv)
 	uint64_t pages = argc == 4 ? strtoull(argv[3], NULL, 10) * MiB / PAGE : 0;
 	bool verify = argc == 4 && !strcmp(argv[1], "verify");
 	int file, status, worst = 0;
+	pid_t pid;
 
 	if (!pages || (pages & (pages - 1)) || (!verify && strcmp(argv[1], "write"))) {
 		fprintf(stderr, "usage: pressure write|verify DIR MIB (a power of two)\n");
 		return 2;
 	}
 	for (file = 0; file < 3; file++) {
-		if (fork())
+		pid = fork();
+		if (pid < 0) {
+			perror("pressure: fork");
+			worst = 1;
+		}
+		if (pid)
 			continue;
 		(verify ? verify_file : write_file)(argv[2], file, pages);
 		return 0;

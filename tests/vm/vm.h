@@ -213,13 +213,16 @@ static inline int vm_connect(const char *more)
 
 static inline int vm_disconnect(int instance)
 {
-	int rc = vm_set_attr(instance, "disconnect", "1\n"), tries;
+	int rc = vm_set_attr(instance, "disconnect", "1\n"), tries = 500 * vm_time_factor();
 	char path[64];
 
 	/* The directory goes when the write has returned. */
 	snprintf(path, sizeof(path), "/sys/class/pmof/pmof%d", instance);
-	for (tries = 0; !rc && tries < 500 && !access(path, F_OK); tries++)
+	while (!rc && !access(path, F_OK)) {
+		if (!tries--)
+			return -ETIMEDOUT;
 		usleep(10000);
+	}
 	return rc;
 }
 
