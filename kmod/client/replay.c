@@ -70,6 +70,9 @@ static int commit_look(struct pmof_conn *conn, const struct pmof_req *req)
 	rc = rc ?: finished;
 	if (!rc && look.old != req->operand)
 		rc = -ESTALE;
+	/* [M3] A page may have come back ahead of VF: it would keep the trailer as it was. */
+	if (!rc)
+		pmof_req_cache_end(conn, req);
 	return rc;
 }
 
