@@ -29,6 +29,7 @@ struct cache_io {
 	unsigned int nr;
 	pgoff_t lowest, highest;	/* of all pages that it has had */
 	bool lost;			/* some were lost with the connection, or starved */
+	bool progress;			/* some have got through since losses were counted */
 	bool starved;			/* there was no memory for some */
 	bool single;			/* a piece of several has failed: each by itself */
 	unsigned int waits;		/* for memory, since something was posted */
@@ -140,8 +141,10 @@ static void piece_done(struct pmof_slot *slot, int status)
 		status = piece_bad(io, slot);
 	if (unlikely(status == -PMOF_LOST))
 		WRITE_ONCE(io->lost, true);
-	if (!status)
+	if (!status) {
+		WRITE_ONCE(io->progress, true);
 		account(conn, write, slot->range.length);
+	}
 	piece_end(conn->cache.mapping, &slot->range, write, status);
 	pmof_slot_put(slot);
 	pmof_req_piece_done(req, status);
@@ -369,10 +372,14 @@ static int wait_for_memory(struct cache_io *io)
 static int io_again(struct cache_io *io)
 {
 	struct pmof_conn *conn = mapping_conn(io->mapping);
-	int rc = io->starved ? wait_for_memory(io) : pmof_req_again(conn, &io->req);
 	pgoff_t index = io->lowest;
 	struct folio *folio;
+	int rc;
 
+	/* It is no page of these that breaks each connection, as long as others get through. */
+	if (xchg(&io->progress, false))
+		io->req.losses = 0;
+	rc = io->starved ? wait_for_memory(io) : pmof_req_again(conn, &io->req);
 	io->lost = false;
 	if (rc == -EAGAIN)
 		pmof_req_begin(&io->req, pmof_req_queue(conn));
