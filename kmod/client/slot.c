@@ -69,6 +69,9 @@ int pmof_slot_alloc_all(struct pmof_queue *q)
 	if (!rc)
 		rc = sbitmap_queue_init_node(&q->tags, q->nr_char, -1, false, GFP_KERNEL,
 					     NUMA_NO_NODE);
+	/* A CALL may keep its slot for long: who waits is woken for each, not for eight. */
+	if (!rc)
+		sbitmap_queue_min_shallow_depth(&q->tags, 1);
 	if (rc) {
 		slots_free(slots, i, q->conn->ibdev);
 		return rc;
