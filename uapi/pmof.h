@@ -21,7 +21,8 @@
  *             8 MiB of a put: see docs/semantics.md, 13).  CALL: of the answer's
  *             buffer, as EMSGSIZE
  *   EBADF     the file is not open for the direction that the operation needs
- *   EROFS     the namespace is read-only for this session
+ *   EROFS     the namespace is read-only for this session; like EACCES and ENODEV, if that is news
+ *             to it, of an operation that was under way: it may have happened
  *   EOPNOTSUPP  the session has no such operation (see pmof_info.features)
  *   EAGAIN    a get with PMOF_F_VALID, or REVALIDATE: the object is not
  *             committed, or was rewritten while it was read; the buffer's

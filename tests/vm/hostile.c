@@ -373,7 +373,7 @@ TEST_F_TIMEOUT(window, killed_with_requests_under_way, 60)
 /* Good messages with random damage, and plain garbage, in every state. */
 TEST_F_TIMEOUT(window, random_messages, 90)
 {
-	int rounds = atoi(vm_env("PMOF_HOSTILE_ROUNDS", "60")), round, k, n;
+	int rounds = atoi(vm_env("PMOF_HOSTILE_ROUNDS", "60")), round, k, n, rc;
 	struct pmof_range range = { WINDOW_OFF, 64 };
 	uint64_t state = 99;
 	char msg[600];

@@ -160,7 +160,7 @@ TEST_F_TIMEOUT(window, who_brings_queues_is_heard_of, 120)
 		gap = vm_now() - since;
 	if (gap < silence) {
 		EXPECT_EQ(0, rc) TH_LOG("nothing was heard for %.1f s, %.1f were allowed", gap, silence);
-		EXPECT_EQ(0, admin_call(&s.admin, PMOF_MSG_GET_STATS));
+		EXPECT_EQ(0, admin_call(&s, PMOF_MSG_GET_STATS));
 	}
 	wc_close(&second);
 	wc_close_session(&s);
