@@ -133,6 +133,25 @@ TEST_F(window, messages_of_another_kind)
 	wc_close_session(&s);
 }
 
+/* Right behind a request what ends its session: it may be dropped as the worker takes it. */
+TEST_F_TIMEOUT(window, request_and_end, 90)
+{
+	struct pmof_range range = { 0, 64 };
+	struct wc_session s;
+	size_t len;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, wc_open(&s, 0));
+		len = pmof_put_persist((void *)wc_out(&s.io), 1, &range, 1);
+		ASSERT_EQ(0, wc_post(&s.io, IBV_WR_SEND, len, 0, 0));
+		ASSERT_EQ(0, wc_post(&s.io, IBV_WR_SEND_WITH_IMM, len, 0, 0));
+		EXPECT_TRUE(wc_ends(&s.io, 20000));
+		wc_close_session(&s);
+	}
+	EXPECT_EQ(0, vm_put(self->fd, WINDOW_OFF, self->before, 4096, PMOF_F_PERSIST));
+}
+
 /* Far more requests than the depth: each is answered, or the session ends. */
 TEST_F(window, persist_flood)
 {

@@ -295,7 +295,7 @@ static void *submit_much(void *arg)
 	struct pmof_op ops[PMOF_SUBMIT_MAX];
 	int round, i;
 
-	for (round = 0; round < 6 && !w->rc; round++) {
+	for (round = 0; round < 2 && !w->rc; round++) {
 		vm_fill(&state, in, 256 * KiB);
 		for (i = 0; i < PMOF_SUBMIT_MAX; i++)
 			ops[i] = (struct pmof_op){ .size = sizeof(ops[i]),

@@ -61,6 +61,8 @@ static struct site sites[] = {
 	SITE_ALLOC("kmem_cache_alloc_lru_noprof"),
 	SITE_ALLOC("kmem_cache_alloc_node_noprof"),
 	SITE_ALLOC("__kmalloc_noprof"),
+	SITE_ALLOC("__kmalloc_node_noprof"),
+	SITE_ALLOC("__kmalloc_node_track_caller_noprof"),
 	SITE_ALLOC("__kmalloc_cache_noprof"),
 	SITE_ALLOC("__kmalloc_cache_node_noprof"),
 	SITE(KIND_PAGES, "should_fail_alloc_page", true),
