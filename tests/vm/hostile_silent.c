@@ -150,11 +150,11 @@ TEST_F_TIMEOUT(window, who_brings_queues_is_heard_of, 120)
 	w.keep_alive_ms = htole32(PROMISE_MS * vm_time_factor());
 	since = vm_now();
 	ASSERT_EQ(0, wc_enter_by(&s, &w));
-	usleep(silence * 2 / 3 * 1e6);
+	usleep(silence * 5 / 6 * 1e6);
 	rc = wc_connect(&s.io, 1, s.login.session_id);
 	gap = vm_now() - since;
 	since = vm_now();
-	usleep(silence * 2 / 3 * 1e6);
+	usleep(silence * 5 / 6 * 1e6);
 	rc = rc ?: wc_connect(&second, 2, s.login.session_id);
 	if (vm_now() - since > gap)
 		gap = vm_now() - since;
