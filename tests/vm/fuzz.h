@@ -71,10 +71,10 @@ static inline void fuzz_damage(uint64_t *rnd, void *buf, size_t len, unsigned in
 #define FUZZ_FLUSH	256
 #define FUZZ_STUCK	60	/* seconds */
 
-/* What all processes of a fuzzer see. */
 /* What a fuzzer's calls may come by; what they are it says itself. */
 #define FUZZ_WAYS	3
 
+/* What all processes of a fuzzer see. */
 struct fuzz_shared {
 	uint64_t calls, failed;
 	uint64_t taken[FUZZ_WAYS];	/* not refused, by each way; of that which comes to pmof */
