@@ -114,10 +114,14 @@ static void piece_end(struct address_space *mapping, const struct pmof_range *ra
 	rcu_read_unlock();
 }
 
-static void account(struct pmof_conn *conn, bool write, u64 bytes)
+/* @bytes have got through. */
+static void account(struct cache_io *io, u64 bytes)
 {
-	pmof_stat_inc(conn->stats, write ? PMOF_STAT_PUTS : PMOF_STAT_GETS);
-	pmof_stat_add(conn->stats, write ? PMOF_STAT_BYTES_PUT : PMOF_STAT_BYTES_GOT, bytes);
+	struct pmof_conn *conn = mapping_conn(io->mapping);
+
+	WRITE_ONCE(io->progress, true);
+	pmof_stat_inc(conn->stats, io->write ? PMOF_STAT_PUTS : PMOF_STAT_GETS);
+	pmof_stat_add(conn->stats, io->write ? PMOF_STAT_BYTES_PUT : PMOF_STAT_BYTES_GOT, bytes);
 }
 
 /* A sector has turned bad: its page fails alone, so the piece's pages are moved again. */
@@ -141,10 +145,8 @@ static void piece_done(struct pmof_slot *slot, int status)
 		status = piece_bad(io, slot);
 	if (unlikely(status == -PMOF_LOST))
 		WRITE_ONCE(io->lost, true);
-	if (!status) {
-		WRITE_ONCE(io->progress, true);
-		account(conn, write, slot->range.length);
-	}
+	if (!status)
+		account(io, slot->range.length);
 	piece_end(conn->cache.mapping, &slot->range, write, status);
 	pmof_slot_put(slot);
 	pmof_req_piece_done(req, status);
@@ -258,7 +260,7 @@ static void issue_bad(struct cache_io *io, const struct pmof_range *range)
 		if (rc)
 			io_failed(io, rc);
 		else
-			account(conn, io->write, part.length);
+			account(io, part.length);
 		piece_end(io->mapping, &part, io->write, rc);
 	}
 }
