@@ -2,6 +2,7 @@
 /* Persist methods: the choice, and the queues' dirty marks that all of them share. */
 #include "client.h"
 #include "compat.h"
+#include "rdma_flush.h"
 
 static const struct pmof_persist_ops * const methods[] = {
 	&pmof_persist_read,

@@ -11,7 +11,7 @@
  * Built where compat.h finds work requests for them.
  */
 #include "client.h"
-#include "compat.h"
+#include "rdma_flush.h"
 
 #ifdef PMOF_HAVE_FLUSH
 

@@ -9,6 +9,7 @@
 #include "blk.h"
 #include "client.h"
 #include "compat.h"
+#include "rdma_flush.h"
 #include "trace.h"
 
 static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc);

@@ -3,6 +3,7 @@
 #include <linux/module.h>
 
 #include "auth.h"
+#include "../compat/pmof_lab_gen.h"
 
 static int __init pmof_init(void)
 {

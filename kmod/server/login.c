@@ -2,6 +2,7 @@
 /* Logins: which namespace a session gets, and what of it. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include "rdma_flush.h"
 #include "server.h"
 
 static struct pmof_ns *find_ns(const struct pmof_port *port, const char *name)

@@ -9,6 +9,8 @@
 
 #include <linux/types.h>
 
+#include "pmof_lab_gen.h"
+
 /* As in tests/crash/trace.h. */
 #define PMOF_MARK_REQUEST	0x0101	/* a request was parsed */
 #define PMOF_MARK_RANGE_OFF	0x0102	/* behind it: each range or trailer that it names */

@@ -42,20 +42,12 @@ method_setup() {
 
 # --- building -------------------------------------------------------------------
 
-# build_stage TREE DIR: after method_setup; the modules with marks, and user space, of TREE, and the
-# lab's soft-RoCE if that is wanted. What was built is kept: the next build takes only what has
-# changed. Sets stage.
+# build_stage DIR: after method_setup; the modules with marks, and user space, and the lab's soft-RoCE
+# if that is wanted. In the build tree of all others: few files know of marks. Sets stage.
 build_stage() {
-	stage=$2/stage${rxe:+-rxe}
-	build_pmof "$1" "$2" install DESTDIR="$stage" && { [[ -z $rxe ]] || build_rxe; }
-}
-
-# build_pmof TREE DIR TARGET...
-build_pmof() {
-	local tree=$1 dir=$2
-	shift 2
-	make -s -C "$tree" KVER="$kernel" BUILD="$dir/modules${rxe:+-rxe}" MODFLAGS=CRASH_MARKS=1 \
-		LAB_RXE="$rxe" "$@"
+	stage=$1/stage${rxe:+-rxe}
+	make -s -C "$top" KVER="$kernel" BUILD="$build" MODFLAGS=CRASH_MARKS=1 LAB_RXE="$rxe" \
+		install DESTDIR="$stage" && { [[ -z $rxe ]] || build_rxe; }
 }
 
 # The lab's soft-RoCE, with marks.
