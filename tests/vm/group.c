@@ -15,7 +15,7 @@
 
 #define AT	(64 * MiB)
 #define THREADS	32
-#define PUTS_EACH	100
+#define PUTS_EACH	40
 
 FIXTURE(group) {
 	int instance;
@@ -172,7 +172,7 @@ static double median(struct caller *c)
  */
 TEST_F_TIMEOUT(group, large_persist_goes_in_slices, 90)
 {
-	const uint64_t dirty = 32 * MiB;
+	const uint64_t dirty = 8 * MiB;
 	char *buf = vm_pages(1 * MiB);
 	struct pmof_info info;
 	struct counts c;

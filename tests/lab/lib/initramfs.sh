@@ -332,6 +332,8 @@ overlay_pmof() {
 	merge_tree "$stage" "$1"
 	rm -rf "$1"/usr/{include,share/man,share/doc} "$1"/usr/local/share/man
 	find "$1" -name '*.a' -delete
+	# Most of it: each boot would unpack it, and each load of a module read it.
+	find "$1" -name '*.ko' -exec strip --strip-debug {} +
 	[[ -d $1/usr/lib/modules/$release ]] ||
 		warn "the stage $stage has no modules for $release"
 }

@@ -115,6 +115,11 @@ wanted() {
 	case " $SUITES " in *" $1 "*) : >"/host/$1.wanted" ;; *) return 1 ;; esac
 }
 
+# asked_for SUITE: of a long suite: in the long form, or where it is named.
+asked_for() {
+	[ -n "$LONG$SUITES" ] && wanted "$1"
+}
+
 # until SECONDS COMMAND...: poll.
 until_true() {
 	_end=$(($(cut -d. -f1 /proc/uptime) + $(lab_scaled "$1")))
