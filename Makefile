@@ -24,7 +24,9 @@ else
   KDIR = $(shell scripts/kernel kdir $(LAB_DEFAULT))
 endif
 
+# As it is called here: what make knows by another name it would not find changed.
 BUILD ?= build
+override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 USER_BUILD := $(BUILD)/user
 PREFIX ?= /usr
 DESTDIR ?=
@@ -49,9 +51,11 @@ include tests/build.mk
 # Each kernel has a build tree of its own, made of links to the sources. A +, so that kbuild has
 # its part of make -j.
 
-modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel; LAB_RXE=1: for the lab's soft-RoCE; KUNIT=1: with their KUnit tests
-	+$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(if $(V),V=1) \
-		$(if $(LAB_RXE),LAB_RXE=1) $(if $(KUNIT),KUNIT=1) $(MODFLAGS)
+MODULE_ARGS = $(if $(V),V=1) $(if $(LAB_RXE),LAB_RXE=1) $(if $(CRASH_MARKS),CRASH_MARKS=1) \
+	$(if $(KUNIT),KUNIT=1) $(MODFLAGS)
+
+modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel; LAB_RXE=1: for the lab's soft-RoCE; KUNIT=1: with their KUnit tests; CRASH_MARKS=1: with marks for make crash
+	+$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(MODULE_ARGS)
 
 user: $(USER_TARGETS) ## build libpmof, the pmof command and the man pages
 
@@ -59,8 +63,8 @@ user: $(USER_TARGETS) ## build libpmof, the pmof command and the man pages
 
 install: install-modules install-user ## install all of it; DESTDIR=, PREFIX=, KVER=, KDIR=
 
-install-modules: modules ## install the modules under updates/
-	$(Q)scripts/build-modules --install "$(KDIR)" "$(abspath $(BUILD))" "$(DESTDIR)"
+install-modules: ## build the modules, and install them under updates/
+	+$(Q)scripts/build-modules --install "$(KDIR)" "$(abspath $(BUILD))" "$(DESTDIR)" $(MODULE_ARGS)
 
 install-user: user install-lib install-tools ## install libraries, header, command, man pages, udev rules, systemd units
 

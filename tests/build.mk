@@ -207,7 +207,7 @@ bench-kalia: ## figures 2 and 3 of Kalia et al.: counts and ratios, with a plot
 bench-kv: ## a store's put protocols, herd beside sa: counts, the server's time as ratios (5 minutes)
 	@BUILD="$(BUILD)" tests/bench/kv $(KVER:%=--kernel %)
 
-lint: ## run the checkers on everything; exit non-zero on any finding
+lint: ## run the checkers; exit non-zero on any finding
 	@BUILD="$(BUILD)" scripts/lint
 
 demo: ## show it: two VMs, a file put, persisted, crashed, got back

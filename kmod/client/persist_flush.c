@@ -8,7 +8,7 @@
  * and its 8 bytes arrive together: so a commit is one chain.  (InfiniBand
  * Architecture Specification, annex A19, Memory Placement Extensions.)
  *
- * Built where compat.h finds work requests for them.
+ * Built where rdma_flush.h finds work requests for them.
  */
 #include "client.h"
 #include "rdma_flush.h"

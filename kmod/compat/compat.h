@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The only place that knows that kernels differ.  pmof_compat_gen.h is written
+ * This directory is the only place that knows that kernels differ.  pmof_compat_gen.h is written
  * by compat/probe.sh: one HAVE_* per probe/NAME.c that compiles.
  */
 #ifndef PMOF_COMPAT_H

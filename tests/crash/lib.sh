@@ -46,7 +46,7 @@ method_setup() {
 # if that is wanted. In the build tree of all others: few files know of marks. Sets stage.
 build_stage() {
 	stage=$1/stage${rxe:+-rxe}
-	make -s -C "$top" KVER="$kernel" BUILD="$build" MODFLAGS=CRASH_MARKS=1 LAB_RXE="$rxe" \
+	make -s -C "$top" KVER="$kernel" BUILD="$build" CRASH_MARKS=1 LAB_RXE="$rxe" \
 		install DESTDIR="$stage" && { [[ -z $rxe ]] || build_rxe; }
 }
 
