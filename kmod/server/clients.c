@@ -128,6 +128,11 @@ static struct config_item *make_client(struct config_group *group, const char *n
 	if (!client)
 		return ERR_PTR(-ENOMEM);
 	config_item_init_type_name(&client->item, name, &client_type);
+	/* A long name takes memory, and what has none is not told. */
+	if (!config_item_name(&client->item)) {
+		kfree(client);
+		return ERR_PTR(-ENOMEM);
+	}
 	pmof_client_add(client);
 	return &client->item;
 }

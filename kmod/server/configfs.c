@@ -286,6 +286,11 @@ static struct config_group *make_ns(struct config_group *group, const char *name
 	INIT_LIST_HEAD(&ns->links);
 	INIT_LIST_HEAD(&ns->holds);
 	config_group_init_type_name(&ns->group, name, &ns_type);
+	/* A long name takes memory, and what has none is not told. */
+	if (!config_item_name(&ns->group.cg_item)) {
+		kfree(ns);
+		return ERR_PTR(-ENOMEM);
+	}
 	pmof_clients_init_ns(ns);
 	return &ns->group;
 }

@@ -256,6 +256,11 @@ int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
 	return 0;
 }
 
+static u64 charged(const struct pmof_session *s, enum pmof_limit limit, u64 used)
+{
+	return pmof_grant_charged(s->had[limit], used);
+}
+
 struct rival {
 	const struct pmof_session *s;
 	const struct pmof_ns *ns;
@@ -311,7 +316,40 @@ static bool is_being_taken(const struct rival *r)
 	return o;
 }
 
-/* 0, or PMOF_SC_EXCLUSIVE, or -EAGAIN with one in *old that has to be drained first. */
+/* What the client's own sessions give back that the new one takes the place of. */
+static u64 given_back(const struct rival *r, const struct pmof_client *client,
+		      enum pmof_limit limit)
+{
+	const struct pmof_session *o;
+	u64 sum = 0;
+
+	list_for_each_entry(o, &pmof_sessions, entry)
+		if (o->client == client && is_rival(o, r))
+			sum += charged(o, limit, o->used[limit]);
+	return sum;
+}
+
+/*
+ * Will the client's limits let it in?  Asked before others end for it: they would have ended for
+ * nobody.  A device whose segments are smaller may still be refused behind that.
+ */
+static bool would_fit(const struct rival *r, const struct pmof_client *client)
+{
+	const u64 want[PMOF_NR_LIMITS] = {
+		[PMOF_LIMIT_SESSIONS] = 1, [PMOF_LIMIT_QUEUES] = 1,
+		[PMOF_LIMIT_SEGMENTS] = DIV_ROUND_UP_ULL(r->ns->size, PMOF_MAX_SEGMENT),
+	};
+	int i;
+
+	for (i = 0; client && i < PMOF_NR_LIMITS; i++)
+		if (charged(r->s, i, want[i]) >
+		    pmof_grant_most(client->limit[i],
+				    client->used[i] - given_back(r, client, i), 0))
+			return false;
+	return true;
+}
+
+/* 0, or PMOF_SC_*, or -EAGAIN with one in *old that has to be drained first. */
 static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 flags,
 			struct pmof_session **old)
 {
@@ -332,6 +370,10 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 		put_device(&o->dev);
 		return PMOF_SC_EXCLUSIVE;
 	}
+	if (!would_fit(&r, find_client(s->who.client_id))) {
+		put_device(&o->dev);
+		return PMOF_SC_BUSY;
+	}
 	pr_info_ratelimited("namespace %s: %s (%pISpc) takes it over from %s (%pISpc)\n",
 			    pmof_ns_name(ns), s->who.client_id, &s->peer, o->who.client_id,
 			    &o->peer);
@@ -340,11 +382,6 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 	pmof_session_announce(o, PMOF_ANNOUNCE_RIGHTS_CHANGED, 0);
 	pmof_session_end(o);
 	return -EAGAIN;
-}
-
-static u64 charged(const struct pmof_session *s, enum pmof_limit limit, u64 used)
-{
-	return pmof_grant_charged(s->had[limit], used);
 }
 
 static void use(struct pmof_session *s, enum pmof_limit limit, u64 used)

@@ -157,6 +157,31 @@ TEST_F(rights, limits)
 	EXPECT_EQ(0, order("unused bob"));
 }
 
+/* Nobody ends for one who would not be let in then; what is its own makes room. */
+TEST_F_TIMEOUT(rights, takeover_that_does_not_fit, 60)
+{
+	const u32 takes = PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER;
+	struct keyed a, b, c;
+
+	ASSERT_EQ(0, k_open(&a, "alice", ALICE, PMOF_LOGIN_F_EXCLUSIVE));
+	ASSERT_EQ(0, limit("sessions", 1));
+	ASSERT_EQ(0, k_login(&b, "bob", BOB, PMOF_LOGIN_F_READ_ONLY));
+	EXPECT_EQ(PMOF_SC_BUSY, k_login(&c, "bob", BOB, takes));
+	k_close(&c);
+	EXPECT_EQ(0, persist(&a.s.io));
+	k_close(&b);
+	ASSERT_EQ(0, order("unused bob"));
+	ASSERT_EQ(0, k_open(&b, "bob", BOB, takes));
+	EXPECT_TRUE(wc_ends(&a.s.io, 20000));
+	ASSERT_EQ(0, k_open(&c, "bob", BOB, takes));
+	EXPECT_TRUE(wc_ends(&b.s.io, 20000));
+	EXPECT_EQ(0, persist(&c.s.io));
+	k_close(&a);
+	k_close(&b);
+	k_close(&c);
+	EXPECT_EQ(0, order("unused bob") || limit("sessions", 0));
+}
+
 /* One GET_PIECES: as wc_call(), with how many there are and where the first one begins. */
 static int get_pieces(struct keyed *k, u64 from, u32 *count, u64 *first)
 {
