@@ -340,5 +340,7 @@ void pmof_blk_exit(void)
 {
 	if (!atomic_dec_and_test(&nr_disks))
 		wait_for_completion(&disks_gone);
+	/* It may not have returned from complete() yet, if it was preempted there. */
+	synchronize_rcu_tasks();
 	destroy_workqueue(pmof_blk_wq);
 }

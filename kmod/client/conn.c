@@ -67,6 +67,10 @@ void pmof_conn_detach(struct pmof_conn *conn)
 	if (conn->io_open)
 		wait_for_completion(&conn->io_drained);
 	conn->io_open = false;
+	/* Who held io_ref until now may have posted a receive behind the first drain. */
+	for (i = 0; i < conn->nr_queues; i++)
+		pmof_qp_drain(&conn->queues[i].qp);
+	pmof_qp_drain(&conn->admin.qp);
 
 	synchronize_rcu();	/* pmof_qp_destroy() */
 	for (i = 0; i < conn->nr_queues; i++)
@@ -609,5 +613,5 @@ void pmof_conn_exit(void)
 	destroy_workqueue(pmof_keep_alive_wq);
 	destroy_workqueue(pmof_timeout_wq);
 	destroy_workqueue(pmof_wq);
-	ida_destroy(&instance_ida);
+	/* Not ida_destroy(): a disk that is just being freed gives its number back yet. */
 }

@@ -70,7 +70,7 @@ int pmof_slot_alloc_all(struct pmof_queue *q)
 	if (!rc)
 		rc = sbitmap_queue_init_node(&q->tags, q->nr_char, -1, false, GFP_KERNEL,
 					     NUMA_NO_NODE);
-	/* A CALL may keep its slot for long: who waits is woken for each, not for eight. */
+	/* A CALL may keep its slot for long: who waits is woken for each, or for two, not eight. */
 	if (!rc)
 		sbitmap_queue_min_shallow_depth(&q->tags, 1);
 	if (rc) {
@@ -122,6 +122,16 @@ void pmof_slot_free_all(struct pmof_queue *q)
 	sbitmap_queue_free(&q->tags);
 }
 
+/* Who was woken, and goes without a tag: the next one hears of it. */
+static void tag_pass_on(struct pmof_queue *q)
+{
+	unsigned int cpu;
+	int tag = sbitmap_queue_get(&q->tags, &cpu);
+
+	if (tag >= 0)
+		sbitmap_queue_clear(&q->tags, tag, cpu);
+}
+
 /*
  * Sleeps until a tag is free.  Whoever waits here holds no slot that is not posted; but nobody
  * else may be looking whether those that are get an answer: the teardown frees them.
@@ -149,6 +159,8 @@ static int tag_wait(struct pmof_queue *q, bool killable, unsigned int *cpu)
 		}
 	}
 	sbitmap_finish_wait(&q->tags, ws, &wait);
+	if (tag < 0)
+		tag_pass_on(q);
 	return tag;
 }
 
