@@ -34,10 +34,10 @@ chaos-kv: ## histories of four clients of a store while the same happens; ROUNDS
 	@BUILD="$(abspath $(BUILD))" tests/chaos/chaos-kv $(ROUNDS:%=--rounds %) $(SECONDS:%=--seconds %) $(SEED:%=--seed %) \
 		$(if $(KINDS),--kinds '$(KINDS)') $(KVER:%=--kernel %)
 
-chaos-kv-mutants: ## mistakes that chaos-kv must find
+chaos-mutants: ## mistakes that chaos and chaos-kv must find
 	$(Q)BUILD="$(abspath $(BUILD))" tests/chaos/mutate
 
 chaos-restart: ## time to the first write after the server is back, beside nvme-rdma; ROUNDS=N
 	@BUILD="$(abspath $(BUILD))" tests/chaos/restart $(ROUNDS)
 
-.PHONY: chaos chaos-kv chaos-kv-mutants chaos-programs chaos-restart
+.PHONY: chaos chaos-kv chaos-mutants chaos-programs chaos-restart

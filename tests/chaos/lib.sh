@@ -231,8 +231,8 @@ one_round() {
 	((${#problems[@]})) || recovered
 	((${#problems[@]})) || felt
 	((${#problems[@]})) || checked
-	printf '%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n' "$1" "$kind" "$hold" "${recovery:-0}" \
-		"${gap:-0}" "${acks:-0}" "${unknown:-0}" "${lost:-0}" "${corrupt:-0}" \
+	printf '%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n' "$1" "$kind" "$hold" "${recovery:-0}" \
+		"${gap:-0}" "${acks:-0}" "${unknown:-0}" "${rewritten:-0}" "${lost:-0}" "${corrupt:-0}" \
 		"${problems[*]:-}" >>"$out/rounds.tsv"
 	if ((${#problems[@]})); then
 		say "round $1: $kind ($hold ms, $victim): ${problems[*]}"

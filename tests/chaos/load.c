@@ -6,7 +6,8 @@
  *
  * Connects, writes by several threads, and does what the host says (host.h):
  *   back    the disturbance is over: says when every thread had an acknowledgement
- *   check   stands still, compares all that was acknowledged, goes on
+ *   check   stands still, compares what was acknowledged since the last check, and some of what was
+ *           before, goes on
  *   reload  closes the device, loads the module anew, connects
  *   end     ends
  * -r: connects again when the device is dead; without, that is a failure.
@@ -17,7 +18,7 @@
 #include "host.h"
 #include "load.h"
 
-#define AREA	MiB	/* of each thread */
+#define AREA	(2 * MiB)	/* of each thread */
 #define TABLE	"/tmp/chaos.table"
 
 struct device device;
@@ -195,7 +196,7 @@ static bool wait_parked(double seconds)
 static void do_check(char *answer, size_t size, double seconds)
 {
 	unsigned int lost = 0, corrupt = 0;
-	uint64_t acks = 0, unknown = 0;
+	uint64_t acks = 0, unknown = 0, refused = 0, rewritten = 0;
 	const char *error = failure;
 	int i;
 
@@ -209,13 +210,15 @@ static void do_check(char *answer, size_t size, double seconds)
 		check_worker(&workers[i], &lost, &corrupt);
 		acks += workers[i].acks;
 		unknown += workers[i].unknown;
+		refused += workers[i].refused;
+		rewritten += workers[i].rewritten;
 		workers[i].gap = 0;
 		if (*workers[i].error)
 			error = workers[i].error;
 	}
 	fflush(stdout);
-	snprintf(answer, size, "checked %" PRIu64 " %" PRIu64 " %u %u %s", acks, unknown, lost,
-		 corrupt, error);
+	snprintf(answer, size, "checked %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %s",
+		 acks, unknown, refused, rewritten, lost, corrupt, error);
 	__atomic_store_n(&order, RUN, __ATOMIC_RELEASE);
 }
 

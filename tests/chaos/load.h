@@ -10,9 +10,11 @@
 
 #define SLOT		4096	/* bytes of a slot of all but objects */
 #define OBJECT		256	/* bytes of an object, with its trailer */
-#define SLOTS		48	/* of a thread */
+#define SLOTS		504	/* of a thread: more than it writes in a round */
 #define MAYBE		8	/* writes of unknown outcome that a slot remembers */
-#define BATCH		6	/* puts before a PERSIST */
+#define BATCH		3	/* puts before a PERSIST; SLOTS is a multiple */
+#define CHUNK		12	/* slots that are compared at once; SLOTS is a multiple */
+#define RECHECK		1	/* chunks of earlier rounds that are compared again in each */
 
 /* What a slot may hold: the last durable write, or any of those begun since. */
 struct slot {
@@ -20,6 +22,7 @@ struct slot {
 	uint64_t maybe[MAYBE];
 	unsigned int nr_maybe;
 	bool unprepared;		/* object: a PREPARE was begun since: it may be invalid */
+	bool written;			/* since it was last compared */
 };
 
 enum kind { PUT, PUT_NOREPLAY, PERSIST, COMMIT, BLOCK, KINDS };
@@ -30,10 +33,15 @@ struct worker {
 	uint64_t state;			/* of its random numbers */
 	uint64_t seq;			/* the last one it has used */
 	struct slot *slot;		/* SLOTS of them, in the table's file */
+	unsigned int at;		/* the slot that is written */
+	unsigned int passed;		/* slots since the last check */
+	unsigned int turn;		/* the chunk that is compared again next */
 	char *buf;
 
 	/* Read by the thread that talks to the host. */
 	uint64_t acks, unknown;
+	uint64_t refused;		/* of the unknown ones: no namespace, no right, no link */
+	uint64_t rewritten;		/* slots, before what was acknowledged could be compared */
 	double last_ack, gap;		/* monotonic seconds; the longest time between two */
 	enum kind kind;
 	bool parked;
@@ -65,10 +73,13 @@ void slot_fill(const struct worker *w, unsigned int i, uint64_t seq, void *buf);
 bool slot_begin(struct slot *s, uint64_t *seq);
 void slot_durable(struct slot *s, uint64_t seq);
 
-/* Begins with every slot durable; then works until END. */
+/* Writes slot after slot, until END. */
 void *work(void *worker);
 
-/* Compares all its slots with the namespace; returns how many are wrong, and prints them. */
-unsigned int check_worker(struct worker *w, unsigned int *lost, unsigned int *corrupt);
+/*
+ * Compares the slots that were written since it was last called, and some of the others in turn,
+ * with the namespace. Adds to @lost and @corrupt, and prints what is wrong.
+ */
+void check_worker(struct worker *w, unsigned int *lost, unsigned int *corrupt);
 
 #endif /* PMOF_CHAOS_LOAD_H */

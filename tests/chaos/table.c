@@ -42,6 +42,7 @@ void slot_fill(const struct worker *w, unsigned int i, uint64_t seq, void *buf)
 
 bool slot_begin(struct slot *s, uint64_t *seq)
 {
+	s->written = true;
 	if (s->nr_maybe == MAYBE) {
 		*seq = s->maybe[MAYBE - 1];
 		return false;
@@ -93,6 +94,8 @@ static void complain(const struct worker *w, unsigned int i, unsigned int k, uin
 	       s->durable, s->nr_maybe);
 	if (older)
 		printf("LOST: it is write %" PRIu64 "\n", older);
+	else if (!value)
+		printf("LOST: it was never written\n");
 	else
 		printf("CORRUPT: it is no write of this slot\n");
 }
@@ -107,7 +110,7 @@ static void check_slot(struct worker *w, unsigned int i, const uint64_t *found,
 		if (may_hold(&w->slot[i], offset + 8 * k, found[k]))
 			continue;
 		older = find_older(&w->slot[i], offset + 8 * k, found[k]);
-		if (older)
+		if (older || !found[k])
 			(*lost)++;
 		else
 			(*corrupt)++;
@@ -159,26 +162,49 @@ static void check_object(struct worker *w, unsigned int i, unsigned int *lost,
 	complain(w, i, 0, found[0], older);
 }
 
-unsigned int check_worker(struct worker *w, unsigned int *lost, unsigned int *corrupt)
+static void check_chunk(struct worker *w, unsigned int first, uint64_t *found,
+			unsigned int *lost, unsigned int *corrupt)
 {
-	unsigned int before = *lost + *corrupt, i;
-	char *all = vm_pages(SLOTS * SLOT);
+	unsigned int i;
 	int rc = 0;
 
 	if (w->kind != COMMIT)
-		rc = vm_get(device.fd, w->base, all, SLOTS * SLOT);
+		rc = vm_get(device.fd, slot_offset(w, first), found, CHUNK * SLOT);
 	if (rc) {
 		printf("# %s: cannot be read: %s\n", kind_names[w->kind], strerror(-rc));
 		(*corrupt)++;
+		return;
 	}
-	for (i = 0; i < SLOTS && !rc; i++) {
+	for (i = first; i < first + CHUNK; i++) {
+		w->slot[i].written = false;
 		if (!w->slot[i].durable)
 			continue;	/* nothing was acknowledged yet */
 		if (w->kind == COMMIT)
 			check_object(w, i, lost, corrupt);
 		else
-			check_slot(w, i, (uint64_t *)(all + i * SLOT), lost, corrupt);
+			check_slot(w, i, found + (i - first) * SLOT / 8, lost, corrupt);
 	}
-	munmap(all, SLOTS * SLOT + 4096);
-	return *lost + *corrupt - before;
+}
+
+static bool is_due(const struct worker *w, unsigned int chunk)
+{
+	unsigned int i;
+
+	for (i = chunk * CHUNK; i < (chunk + 1) * CHUNK; i++)
+		if (w->slot[i].written)
+			return true;
+	return (chunk + SLOTS / CHUNK - w->turn) % (SLOTS / CHUNK) < RECHECK;
+}
+
+void check_worker(struct worker *w, unsigned int *lost, unsigned int *corrupt)
+{
+	uint64_t *found = vm_pages(CHUNK * SLOT);
+	unsigned int chunk;
+
+	for (chunk = 0; chunk < SLOTS / CHUNK; chunk++)
+		if (is_due(w, chunk))
+			check_chunk(w, chunk * CHUNK, found, lost, corrupt);
+	w->turn = (w->turn + RECHECK) % (SLOTS / CHUNK);
+	w->passed = 0;
+	munmap(found, CHUNK * SLOT + 4096);
 }

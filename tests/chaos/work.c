@@ -43,6 +43,8 @@ static bool outcome(struct worker *w, const char *what, int rc)
 	if (!rc)
 		return true;
 	w->unknown++;
+	if (rc == -ENODEV || rc == -EACCES || rc == -ENOLINK)
+		w->refused++;
 	if (!expected(w, rc) && !*w->error)
 		snprintf(w->error, sizeof(w->error), "%s: %s: %s", kind_names[w->kind], what,
 			 strerror(-rc));
@@ -59,93 +61,105 @@ static uint64_t next_write(struct worker *w, struct slot *s)
 	return seq;
 }
 
-static void one_put(struct worker *w, unsigned int i, uint32_t flags)
+static bool one_put(struct worker *w, unsigned int i, uint32_t flags)
 {
 	uint64_t seq = next_write(w, &w->slot[i]);
 
 	slot_fill(w, i, seq, w->buf);
-	if (outcome(w, "put", vm_put(device.fd, slot_offset(w, i), w->buf, SLOT,
-				     PMOF_F_PERSIST | flags))) {
-		slot_durable(&w->slot[i], seq);
-		acknowledged(w);
-	}
+	if (!outcome(w, "put", vm_put(device.fd, slot_offset(w, i), w->buf, SLOT,
+				      PMOF_F_PERSIST | flags)))
+		return false;
+	slot_durable(&w->slot[i], seq);
+	return true;
 }
 
 /* Puts to neighbours, and one PERSIST for those that were done. */
-static void persist_batch(struct worker *w, unsigned int first)
+static bool persist_batch(struct worker *w, unsigned int first)
 {
 	uint64_t seq[BATCH] = { 0 };
-	unsigned int i, k;
+	unsigned int k;
 	bool done = false;
 
 	for (k = 0; k < BATCH; k++) {
-		i = (first + k) % SLOTS;
-		seq[k] = next_write(w, &w->slot[i]);
-		slot_fill(w, i, seq[k], w->buf);
-		if (!outcome(w, "put", vm_put(device.persist_fd, slot_offset(w, i), w->buf, SLOT,
-					      0)))
+		seq[k] = next_write(w, &w->slot[first + k]);
+		slot_fill(w, first + k, seq[k], w->buf);
+		if (!outcome(w, "put", vm_put(device.persist_fd, slot_offset(w, first + k), w->buf,
+					      SLOT, 0)))
 			seq[k] = 0;
 	}
-	if (!outcome(w, "persist", vm_persist(device.persist_fd, w->base, SLOTS * SLOT)))
-		return;	/* what was put may be gone, if the server was restarted */
+	if (!outcome(w, "persist", vm_persist(device.persist_fd, slot_offset(w, first),
+					      BATCH * SLOT)))
+		return false;	/* what was put may be gone, if the server was restarted */
 	for (k = 0; k < BATCH; k++)
 		if (seq[k]) {
-			slot_durable(&w->slot[(first + k) % SLOTS], seq[k]);
+			slot_durable(&w->slot[first + k], seq[k]);
 			done = true;
 		}
-	if (done)
-		acknowledged(w);
+	return done;
 }
 
-static void commit(struct worker *w, unsigned int i)
+static bool commit(struct worker *w, unsigned int i)
 {
 	struct slot *s = &w->slot[i];
 	uint64_t generation, seq;
 
 	s->unprepared = true;
 	if (!outcome(w, "prepare", vm_prepare(device.fd, slot_offset(w, i), OBJECT, &generation)))
-		return;
+		return false;
 	seq = next_write(w, s);
 	slot_fill(w, i, seq, w->buf);
-	if (outcome(w, "commit", vm_commit(device.fd, slot_offset(w, i), w->buf, OBJECT,
-					   generation))) {
-		slot_durable(s, seq);
-		acknowledged(w);
-	}
+	if (!outcome(w, "commit", vm_commit(device.fd, slot_offset(w, i), w->buf, OBJECT,
+					    generation)))
+		return false;
+	slot_durable(s, seq);
+	return true;
 }
 
-static void block_write(struct worker *w, unsigned int i)
+static bool block_write(struct worker *w, unsigned int i)
 {
 	uint64_t seq = next_write(w, &w->slot[i]);
 	ssize_t n;
 
 	slot_fill(w, i, seq, w->buf);
 	n = pwrite(device.block, w->buf, SLOT, slot_offset(w, i));
-	if (outcome(w, "write", n == SLOT ? 0 : n < 0 ? -errno : -EIO)) {
-		slot_durable(&w->slot[i], seq);
-		acknowledged(w);
-	}
+	if (!outcome(w, "write", n == SLOT ? 0 : n < 0 ? -errno : -EIO))
+		return false;
+	slot_durable(&w->slot[i], seq);
+	return true;
 }
 
-static void one(struct worker *w, unsigned int i)
+/* True: it was acknowledged as durable. */
+static bool one(struct worker *w, unsigned int i)
 {
 	switch (w->kind) {
 	case PUT:
-		one_put(w, i, 0);
-		break;
+		return one_put(w, i, 0);
 	case PUT_NOREPLAY:
-		one_put(w, i, PMOF_F_NOREPLAY);
-		break;
+		return one_put(w, i, PMOF_F_NOREPLAY);
 	case PERSIST:
-		persist_batch(w, i);
-		break;
+		return persist_batch(w, i);
 	case COMMIT:
-		commit(w, i);
-		break;
+		return commit(w, i);
 	default:
-		block_write(w, i);
-		break;
+		return block_write(w, i);
 	}
+}
+
+/*
+ * From one slot to the next, so that what was acknowledged stays as it is until it is compared.
+ * What failed is written again, and one in four of the others: what is left of the former write
+ * may yet come over the latter.
+ */
+static void go_on(struct worker *w)
+{
+	unsigned int step = w->kind == PERSIST ? BATCH : 1;
+
+	if (vm_rnd(&w->state) % 4 == 0)
+		return;
+	w->at = (w->at + step) % SLOTS;
+	w->passed += step;
+	if (w->passed >= SLOTS)
+		w->rewritten += step;
 }
 
 static enum order park(struct worker *w)
@@ -164,12 +178,13 @@ static enum order park(struct worker *w)
 void *work(void *arg)
 {
 	struct worker *w = arg;
-	unsigned int i = 0;
 
 	while (park(w) != END) {
-		/* Each slot once, then at random. */
 		pthread_rwlock_rdlock(&device.lock);
-		one(w, i < SLOTS ? i++ : (unsigned int)(vm_rnd(&w->state) % SLOTS));
+		if (one(w, w->at)) {
+			acknowledged(w);
+			go_on(w);
+		}
 		pthread_rwlock_unlock(&device.lock);
 	}
 	return NULL;
