@@ -100,7 +100,8 @@ static const struct reason data_reasons[] = {
 	  "bytes" },
 	{ EIO, "the connection was lost before the operation was acknowledged, or a bad sector is in the range",
 	  "`pmof list` shows the state; `pmof disconnect` and `pmof connect` make a new one" },
-	{ ENODEV, "the device was disconnected", "`pmof connect` makes a new one" },
+	{ ENODEV, "the device was disconnected",
+	  "what was under way may have happened; `pmof connect` makes a new one" },
 	{ ENOMEM, "out of memory", NULL },
 	{ 0 }
 };

@@ -33,6 +33,9 @@ static const struct reason open_reasons[] = {
 	{ 0 }
 };
 
+/* With all that may come when the message has been sent already. */
+#define OUTCOME	"of a put or del the outcome is unknown: `pmof kv get` shows what is there"
+
 static const struct reason reasons[] = {
 	{ ENOENT, "there is no such key", NULL },
 	{ EEXIST, "the key is there already", "--if-version N or neither replaces it" },
@@ -47,13 +50,12 @@ static const struct reason reasons[] = {
 	{ ENODATA, "a bad sector lies in the object, or the store is damaged and cannot tell",
 	  "`pmof server list` shows the bad sectors, the server's log what is damaged; if the "
 	  "store takes changes, put it again" },
-	{ EIO, "the connection was lost, and has not come back in time",
-	  "of a put or del the outcome is unknown: `pmof kv get` shows what is there" },
+	{ EIO, "the connection was lost, and has not come back in time", OUTCOME },
 	{ ENODEV, "the device was disconnected, or the namespace is not exported any more",
-	  "`pmof connect` makes a new one" },
-	{ EACCES, "the server has withdrawn the rights", NULL },
+	  OUTCOME "; `pmof connect` makes a new one" },
+	{ EACCES, "the server has withdrawn the rights", OUTCOME },
 	{ EPROTO, "the server has answered what makes no sense",
-	  "are server and client of one version?" },
+	  OUTCOME "; are server and client of one version?" },
 	{ ENOMEM, "out of memory, here or at the server", NULL },
 	{ 0 }
 };

@@ -137,8 +137,8 @@ int pmof_get(struct pmof_dev *dev, void *buf, uint64_t length, uint64_t offset);
  * call, by whichever handle or process, is durable.
  *
  * Source: PMOF_IOC_PERSIST; docs/persistence.md, PERSIST of earlier
- * puts.  Return: 0 or -errno; after -EIO nothing
- * is known of the durability of the range.  Thread safe.
+ * puts.  Return: 0 or -errno; after -EIO or -ENODEV
+ * nothing is known of the durability of the range.  Thread safe.
  */
 int pmof_persist(struct pmof_dev *dev, uint64_t offset, uint64_t length);
 
@@ -153,8 +153,8 @@ int pmof_persist(struct pmof_dev *dev, uint64_t offset, uint64_t length);
  *	only if it equals @expect
  *
  * Source: PMOF_IOC_CAS.  Return: 0 (also if nothing was stored: compare *@old)
- * or -errno; after -EIO the outcome is unknown.  Thread safe, and atomic
- * against every other pmof_cas() and pmof_fetch_add() on the namespace.
+ * or -errno; after -EIO or -ENODEV the outcome is unknown.  Thread safe, and
+ * atomic against every other pmof_cas() and pmof_fetch_add() on the namespace.
  */
 int pmof_cas(struct pmof_dev *dev, uint64_t offset, uint64_t expect, uint64_t desired,
 	     unsigned int flags, uint64_t *old);
@@ -167,8 +167,8 @@ int pmof_cas(struct pmof_dev *dev, uint64_t offset, uint64_t expect, uint64_t de
  * @flags: 0, or PMOF_F_PERSIST: durable when the call returns
  * @old: out, may be NULL: the word's value before
  *
- * Source: PMOF_IOC_FETCH_ADD.  Return: 0 or -errno; after -EIO the outcome is
- * unknown.  Thread safe, and atomic as pmof_cas() is.
+ * Source: PMOF_IOC_FETCH_ADD.  Return: 0 or -errno; after -EIO or -ENODEV the
+ * outcome is unknown.  Thread safe, and atomic as pmof_cas() is.
  */
 int pmof_fetch_add(struct pmof_dev *dev, uint64_t offset, uint64_t add, unsigned int flags,
 		   uint64_t *old);
@@ -195,8 +195,8 @@ int pmof_fetch_add(struct pmof_dev *dev, uint64_t offset, uint64_t add, unsigned
  * committed.  Nothing may be written into it before this has returned.  It may
  * run for one object at a time: whoever prepares owns it until it is committed.
  *
- * Source: PMOF_IOC_PREPARE.  Return: 0 or -errno; after -EIO the object may be
- * prepared or not.  Thread safe, for different objects.
+ * Source: PMOF_IOC_PREPARE.  Return: 0 or -errno; after -EIO or -ENODEV the
+ * object may be prepared or not.  Thread safe, for different objects.
  */
 int pmof_prepare(struct pmof_dev *dev, uint64_t offset, uint64_t length, uint64_t *generation);
 
@@ -267,8 +267,8 @@ int pmof_revalidate(struct pmof_dev *dev, uint64_t offset, uint64_t length, uint
  *
  * Source: PMOF_IOC_SUBMIT of one PMOF_OP_CALL.  Return: bytes of the answer;
  * -EOPNOTSUPP the namespace has no service; -EMSGSIZE the answer does not fit @reply,
- * and what was asked has happened; -EIO the connection was lost, and it may have
- * happened; or -errno.  Thread safe.
+ * and what was asked has happened; -EIO the connection was lost, or -ENODEV the device was
+ * disconnected, and it may have happened; or -errno.  Thread safe.
  */
 int pmof_call(struct pmof_dev *dev, unsigned int call, const void *request, uint32_t length,
 	      void *reply, uint32_t room);

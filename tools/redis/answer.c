@@ -92,6 +92,13 @@ void answer_errno(struct answer *a, int error)
 		answer_error(a, "ERR the connection to the store was lost: a change may have been "
 			     "made, or not");
 		break;
+	case ENODEV:
+	case EACCES:
+	case EPROTO:
+		snprintf(text, sizeof(text), "ERR the store: %s: a change may have been made, or "
+			 "not", strerror(-error));
+		answer_error(a, text);
+		break;
 	default:
 		snprintf(text, sizeof(text), "ERR the store: %s", strerror(-error));
 		answer_error(a, text);
