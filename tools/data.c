@@ -43,11 +43,16 @@ int data_complain_range(const struct data *d, uint64_t offset, uint64_t length)
 	return -ERANGE;
 }
 
+void warn_volatile(const char *name)
+{
+	complain("warning: acknowledgements of '%s' are not durable (exported with "
+		 "--allow-volatile)", name);
+}
+
 void data_warn_volatile(const struct data *d)
 {
 	if (!(d->info.flags & PMOF_INFO_DURABLE))
-		complain("warning: acknowledgements of '%s' are not durable (exported with "
-			 "--allow-volatile)", d->info.name);
+		warn_volatile(d->info.name);
 }
 
 /* --- put ------------------------------------------------------------------- */

@@ -46,6 +46,9 @@ enum {
 bool data_fits(const struct data *d, uint64_t offset, uint64_t length);
 int data_complain_range(const struct data *d, uint64_t offset, uint64_t length);
 
+/* What is acknowledged of this namespace may be gone after a power cut. */
+void warn_volatile(const char *name);
+
 /* To be called behind what should be durable. */
 void data_warn_volatile(const struct data *d);
 

@@ -40,7 +40,10 @@ int kv_check_online(const char *device, bool json, size_t shown);
 
 /* --- kv_data.c, kv_list.c ----------------------------------------------------- */
 
-/* pmofkv_open(), and the complaint. */
+/* Does what is acknowledged survive a power cut?  If it does not, warns. */
+bool kv_check_durable(const struct pmofkv *kv);
+
+/* pmofkv_open(), and the complaint; the warning, if it is to be written. */
 int kv_open(const char *device, int flags, enum pmofkv_protocol protocol, struct pmofkv **kv);
 
 /* Complains of a call of libpmofkv. */

@@ -227,7 +227,7 @@ int cmd_kv_bench(int argc, char **argv)
 		.doc = "Measures a mixture of gets and puts: latency, throughput, and the work of "
 		       "both sides. It puts keys of its own into the store, and leaves them there.",
 	};
-	struct kv_bench b = { .keys = KEYS, .threads = 1, .batch = 1, .seed = 1 };
+	struct kv_bench b = { .keys = KEYS, .threads = 1, .batch = 1, .seed = 1, .durable = true };
 	struct arguments a = { .b = &b, .choice = -1 };
 	int ret;
 

@@ -24,6 +24,7 @@
  * @seed: of all that is random
  * @json: print that
  * @emulated: set by the run: the server emulates a slower medium
+ * @durable: true, until a run finds that what is acknowledged is not
  * @results: objects of what was measured
  */
 struct kv_bench {
@@ -41,6 +42,7 @@ struct kv_bench {
 	uint64_t seed;
 	bool json;
 	bool emulated;
+	bool durable;
 	struct json_object *results;
 };
 

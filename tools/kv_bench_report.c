@@ -121,6 +121,7 @@ static struct json_object *report_object(const struct kv_bench *b)
 	put_u64(o, "threads", b->threads);
 	put_u64(o, "batch", b->batch);
 	put_u64(o, "seed", b->seed);
+	put_bool(o, "durable", b->durable);
 	put_bool(o, "emulated", b->emulated);
 	put_object(o, "results", json_object_get(b->results));
 	return o;

@@ -361,6 +361,9 @@ int kv_bench_run(struct kv_bench *b, bool load, struct kv_bench_result *r)
 		w[opened].all = w;
 		ret = open_worker(&w[opened], &run, opened);
 	}
+	/* Of two runs the first one warns. */
+	if (!ret && b->durable)
+		b->durable = kv_check_durable(w->kv);
 	if (!ret)
 		ret = measure(w, &run, r);
 	if (!ret)

@@ -65,6 +65,18 @@ void kv_explain(int error, const char *what)
 	explain(reasons, error, "%s", what);
 }
 
+bool kv_check_durable(const struct pmofkv *kv)
+{
+	int instance = pmofkv_instance(kv);
+	char name[PMOF_NAME_MAX + 1], text[8];
+
+	if (pmof_read_attr(instance, "durable", text, sizeof(text)) || text[0] != '0')
+		return true;
+	if (!pmof_read_attr(instance, "namespace", name, sizeof(name)))
+		warn_volatile(name);
+	return false;
+}
+
 int kv_open(const char *device, int flags, enum pmofkv_protocol protocol, struct pmofkv **kv)
 {
 	struct pmofkv_options opt;
@@ -77,6 +89,8 @@ int kv_open(const char *device, int flags, enum pmofkv_protocol protocol, struct
 		explain(open_reasons, ret, "%s", device);
 	else if (ret)
 		explain_device(ret, device);
+	else if (flags == O_RDWR)
+		kv_check_durable(*kv);
 	return ret;
 }
 

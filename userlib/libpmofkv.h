@@ -3,7 +3,8 @@
  * libpmofkv: a key-value store in a namespace, over libpmof.
  *
  * The namespace has the service "store" (docs/kv.md).  A put or delete that
- * returns 0 is durable: it survives a power cut at the server.  One that fails
+ * returns 0 is durable: it survives a power cut at the server, unless that has exported the
+ * namespace with --allow-volatile (the device's attribute "durable" is 0 then).  One that fails
  * has changed nothing, except with -EIO, -ENODEV, -EACCES or -EPROTO: then it is there whole
  * or not at all, and it could not be found out which.  Operations on one key are linearizable, over
  * all clients.

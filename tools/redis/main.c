@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../standard_fds.h"
+#include "libpmof.h"
 #include "redis.h"
 
 #define CLIENTS_MAX	10000
@@ -147,6 +148,17 @@ static void serve(struct connections *all, int listening, int signals)
 	connections_end(all);
 }
 
+static void warn_volatile(const struct pmofkv *kv)
+{
+	int instance = pmofkv_instance(kv);
+	char name[PMOF_NAME_MAX + 1], text[8];
+
+	if (!pmof_read_attr(instance, "durable", text, sizeof(text)) && text[0] == '0' &&
+	    !pmof_read_attr(instance, "namespace", name, sizeof(name)))
+		fprintf(stderr, "pmof-redis: warning: acknowledgements of '%s' are not durable "
+			"(exported with --allow-volatile)\n", name);
+}
+
 static int run(const struct arguments *a)
 {
 	struct connections all = { .max = a->clients, .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -161,6 +173,7 @@ static int run(const struct arguments *a)
 		fprintf(stderr, "pmof-redis: %s: %s\n", a->device, strerror(-ret));
 		return 1;
 	}
+	warn_volatile(all.kv);
 	signals = catch_signals();
 	fd = listen_on(a);
 	if (fd < 0 || signals < 0) {
