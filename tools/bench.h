@@ -3,6 +3,7 @@
 #ifndef PMOF_TOOLS_BENCH_H
 #define PMOF_TOOLS_BENCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,6 +39,7 @@ struct bench_op {
  * @time_ns: how long; 0: by @count
  * @count: calls of each thread
  * @uncounted: do not read the counters
+ * @stop: once it is not 0 the measurement ends, as if its time were up; NULL: there is none
  */
 struct bench_case {
 	const struct bench_op *op;
@@ -50,6 +52,7 @@ struct bench_case {
 	uint64_t time_ns;
 	uint64_t count;
 	bool uncounted;
+	const volatile sig_atomic_t *stop;
 };
 
 /**

@@ -53,6 +53,11 @@ static uint64_t next_offset(struct worker *w)
 	return w->base + next_random(w) % w->slots * w->run->c->size;
 }
 
+static bool stopped(const struct worker *w)
+{
+	return w->run->c->stop && *w->run->c->stop;
+}
+
 /* --- objects --------------------------------------------------------------- */
 
 static bool commits(const struct worker *w)
@@ -88,11 +93,11 @@ static void prepare_objects(struct worker *w, uint64_t nr)
 
 	if (nr > w->max_objects)
 		nr = w->max_objects;
-	for (i = 0; i < nr && !w->error; i += n) {
+	for (i = 0; i < nr && !w->error && !stopped(w); i += n) {
 		n = nr - i < PMOF_SUBMIT_MAX ? nr - i : PMOF_SUBMIT_MAX;
 		w->error = prepare_some(w, i, (unsigned int)n);
 	}
-	w->nr_objects = nr;
+	w->nr_objects = i;
 	w->next_object = 0;
 }
 
@@ -219,7 +224,7 @@ static void run_phase(struct worker *w, uint64_t time_ns, uint64_t count, bool k
 
 	w->start_ns = now_ns();
 	now = w->start_ns;
-	while (!w->error && objects_left(w) &&
+	while (!w->error && !stopped(w) && objects_left(w) &&
 	       (time_ns ? now - w->start_ns < time_ns : n < count)) {
 		w->error = w->run->c->depth > 1 ? call_submit(w, &ns) : call_one(w, &ns);
 		if (w->error)

@@ -43,10 +43,10 @@ static void note_signal(int signal)
 	interrupted = 1;
 }
 
-/* The first signal ends the calibration in order, a second one kills. */
+/* Also a second one does not kill: the table has to be as it was. */
 static void catch_signals(void)
 {
-	struct sigaction act = { .sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction act = { .sa_handler = note_signal };
 
 	sigemptyset(&act.sa_mask);
 	sigaction(SIGINT, &act, NULL);
@@ -158,7 +158,7 @@ static int measure_round(struct calibration *c, const struct bench_case *bc, str
 		if (!ret)
 			hist_merge(&hist[m], &r->latency);
 	}
-	return ret;
+	return !ret && interrupted ? -EINTR : ret;
 }
 
 static int measure_size(struct calibration *c, const struct bench_op *op, int size,
@@ -169,7 +169,7 @@ static int measure_size(struct calibration *c, const struct bench_op *op, int si
 		.op = op, .dev = b->dev, .offset = b->offset, .span = b->span,
 		.size = b->size[size], .threads = b->threads[0], .depth = 1,
 		.time_ns = (b->time_ns + ROUNDS - 1) / ROUNDS, .count = (b->count + ROUNDS - 1) / ROUNDS,
-		.uncounted = true,
+		.uncounted = true, .stop = &interrupted,
 	};
 	unsigned int round, i, m;
 	int ret = 0;
