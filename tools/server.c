@@ -123,6 +123,8 @@ int cmd_server_unexport(int argc, char **argv)
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &name);
+	if (cfg_see())
+		return EXIT_FAILED;
 	ret = server_remove_namespace(name);
 	if (!ret)
 		return EXIT_OK;

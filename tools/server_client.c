@@ -278,6 +278,8 @@ int cmd_server_allow(int argc, char **argv)
 	unsigned int i;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	if (cfg_see())
+		return EXIT_FAILED;
 	for (i = 0; i < c.nr; i++)
 		if (server_allow(c.name, &c.allow[i]))
 			failed = 1;
@@ -297,6 +299,8 @@ int cmd_server_disallow(int argc, char **argv)
 	unsigned int i;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	if (cfg_see())
+		return EXIT_FAILED;
 	for (i = 0; i < c.nr; i++) {
 		ret = disallow(c.name, c.allow[i].id);
 		if (!ret)
@@ -345,6 +349,8 @@ int cmd_server_client_remove(int argc, char **argv)
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &id);
+	if (cfg_see())
+		return EXIT_FAILED;
 	ret = remove_client(id);
 	if (!ret)
 		return EXIT_OK;

@@ -107,6 +107,8 @@ int cmd_server_unlisten(int argc, char **argv)
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &u);
+	if (cfg_see())
+		return EXIT_FAILED;
 	if (u.id)
 		snprintf(text, sizeof(text), "port %u", u.id);
 	else
