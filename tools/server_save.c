@@ -59,9 +59,14 @@ static int put_links(struct json_object *o, const char *key, const char *dir)
 static int put_key_file(struct json_object *o, const char *id)
 {
 	char text[CFG_VALUE_MAX], path[128], key[KEY_TEXT_MAX], why[WHY_MAX];
+	int ret = cfg_read(text, "clients/%s/has_key", id);
 	bool ok;
 
-	if (cfg_read(text, "clients/%s/has_key", id) || strcmp(text, "1") != 0)
+	if (ret && ret != -ENOENT) {
+		explain(NULL, ret, "cannot read clients/%s/has_key", id);
+		return ret;
+	}
+	if (ret || strcmp(text, "1") != 0)
 		return 0;
 	snprintf(path, sizeof(path), CONFIG_KEYS "/%s", id);
 	ok = !key_file_read(path, true, key, why);
