@@ -37,6 +37,28 @@ static const struct attr session_attrs[] = {
 	{ "state", ATTR_TEXT },
 };
 
+static const struct reason list_reasons[] = {
+	REASONS_NOT_ROOT,
+	{ 0 }
+};
+
+/* The first one is told: more would be the same. */
+static void note_error(int *error, int ret, const char *path)
+{
+	if (!*error)
+		explain(list_reasons, ret, "cannot read %s", path);
+	*error = *error ? *error : ret;
+}
+
+/* What has just gone is empty, and no error. */
+static void get_names(struct cfg_names *names, const char *path, int *error)
+{
+	int ret = cfg_names(names, path);
+
+	if (ret)
+		note_error(error, ret, path);
+}
+
 static void put_cfg_attrs(struct json_object *o, const char *dir, const struct attr *attrs,
 			  size_t nr)
 {
@@ -91,7 +113,7 @@ static struct json_object *list_placements(const char *name)
 }
 
 /* "ID" or "ID:ro" of each client in the namespace's lists. */
-static struct json_object *list_allowed(const char *name)
+static struct json_object *list_allowed(const char *name, int *error)
 {
 	struct json_object *list = new_array();
 	char path[CFG_PATH_MAX], text[CELL_MAX];
@@ -101,7 +123,7 @@ static struct json_object *list_allowed(const char *name)
 	for (read_only = 0; read_only < 2; read_only++) {
 		snprintf(path, sizeof(path), CFG_PMOF "/namespaces/%s/%s", name,
 			 CFG_ALLOWED(read_only));
-		cfg_names(&names, path);
+		get_names(&names, path, error);
 		for (i = 0; i < names.nr; i++) {
 			snprintf(text, sizeof(text), "%s%s", names.name[i],
 				 read_only ? ":ro" : "");
@@ -112,14 +134,14 @@ static struct json_object *list_allowed(const char *name)
 	return list;
 }
 
-static struct json_object *list_clients(void)
+static struct json_object *list_clients(int *error)
 {
 	struct json_object *list = new_array(), *o;
 	struct cfg_names names;
 	char dir[CFG_PATH_MAX];
 	int i;
 
-	cfg_names(&names, CFG_PMOF "/clients");
+	get_names(&names, CFG_PMOF "/clients", error);
 	for (i = 0; i < names.nr; i++) {
 		snprintf(dir, sizeof(dir), "clients/%s", names.name[i]);
 		o = new_object();
@@ -138,14 +160,14 @@ static void put_emulated(struct json_object *o)
 		 json_object_get_int64(json_object_object_get(o, "emulate_write_mbps")));
 }
 
-static struct json_object *list_namespaces(void)
+static struct json_object *list_namespaces(int *error)
 {
 	struct json_object *list = new_array(), *o;
 	struct cfg_names names;
 	char dir[CFG_PATH_MAX];
 	int i;
 
-	cfg_names(&names, CFG_PMOF "/namespaces");
+	get_names(&names, CFG_PMOF "/namespaces", error);
 	for (i = 0; i < names.nr; i++) {
 		snprintf(dir, sizeof(dir), "namespaces/%s", names.name[i]);
 		o = new_object();
@@ -153,14 +175,14 @@ static struct json_object *list_namespaces(void)
 		put_cfg_attrs(o, dir, namespace_attrs, ARRAY_SIZE(namespace_attrs));
 		put_emulated(o);
 		put_object(o, "placements", list_placements(names.name[i]));
-		put_object(o, "allowed", list_allowed(names.name[i]));
+		put_object(o, "allowed", list_allowed(names.name[i], error));
 		push_object(list, o);
 	}
 	cfg_names_free(&names);
 	return list;
 }
 
-static struct json_object *list_links(unsigned int id)
+static struct json_object *list_links(unsigned int id, int *error)
 {
 	struct json_object *list = new_array();
 	char path[CFG_PATH_MAX];
@@ -168,14 +190,14 @@ static struct json_object *list_links(unsigned int id)
 	int i;
 
 	snprintf(path, sizeof(path), CFG_PMOF "/ports/%u/namespaces", id);
-	cfg_names(&names, path);
+	get_names(&names, path, error);
 	for (i = 0; i < names.nr; i++)
 		push_object(list, json_object_new_string(names.name[i]));
 	cfg_names_free(&names);
 	return list;
 }
 
-static struct json_object *list_ports(void)
+static struct json_object *list_ports(int *error)
 {
 	struct json_object *list = new_array(), *o;
 	char dir[CFG_PATH_MAX];
@@ -183,19 +205,21 @@ static struct json_object *list_ports(void)
 	int i, n;
 
 	n = server_ports(&ids);
+	if (n < 0)
+		note_error(error, n, CFG_PMOF "/ports");
 	for (i = 0; i < n; i++) {
 		snprintf(dir, sizeof(dir), "ports/%u", ids[i]);
 		o = new_object();
 		put_u64(o, "id", ids[i]);
 		put_cfg_attrs(o, dir, port_attrs, ARRAY_SIZE(port_attrs));
-		put_object(o, "namespaces", list_links(ids[i]));
+		put_object(o, "namespaces", list_links(ids[i], error));
 		push_object(list, o);
 	}
 	free(ids);
 	return list;
 }
 
-static struct json_object *list_sessions(void)
+static struct json_object *list_sessions(int *error)
 {
 	struct json_object *list = new_array(), *o;
 	char text[CFG_VALUE_MAX];
@@ -203,7 +227,7 @@ static struct json_object *list_sessions(void)
 	size_t a;
 	int i;
 
-	cfg_names(&names, SESSION_CLASS);
+	get_names(&names, SESSION_CLASS, error);
 	for (i = 0; i < names.nr; i++) {
 		o = new_object();
 		put_text(o, "session", names.name[i]);
@@ -346,19 +370,21 @@ int cmd_server_list(int argc, char **argv)
 	};
 	struct json_object *all;
 	bool json = false;
+	int error = 0;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &json);
 	if (cfg_see())
 		return EXIT_FAILED;
 	all = new_object();
-	put_object(all, "namespaces", list_namespaces());
-	put_object(all, "ports", list_ports());
-	put_object(all, "clients", list_clients());
-	put_object(all, "sessions", list_sessions());
-	if (json)
+	put_object(all, "namespaces", list_namespaces(&error));
+	put_object(all, "ports", list_ports(&error));
+	put_object(all, "clients", list_clients(&error));
+	put_object(all, "sessions", list_sessions(&error));
+	/* One that lacks something would be taken for the whole. */
+	if (!error && json)
 		print_json(all, false);
-	else
+	else if (!error)
 		print_all(all);
 	json_object_put(all);
-	return EXIT_OK;
+	return error ? EXIT_FAILED : EXIT_OK;
 }
