@@ -3,7 +3,8 @@
  * libpmofkv without a server: a store in this process, so that what uses the library can be tested
  * by itself. DEVICE is a file, which is read when it is opened first and written when it is closed
  * last. PMOFKV_FAIL=N makes every Nth put and delete one of unknown outcome (-EIO), every other one
- * of them having happened; PMOFKV_LIE=N makes every Nth get tell of the value before.
+ * of them having happened; PMOFKV_LIE=N makes every Nth get tell of the value before; a get of the
+ * key PMOFKV_HANG never ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libpmof.h"
 #include "libpmofkv.h"
@@ -278,6 +280,14 @@ int pmofkv_put(struct pmofkv *kv, const void *key, size_t key_length, const void
 			     version);
 }
 
+static void hang(const void *key, size_t length)
+{
+	const char *which = getenv("PMOFKV_HANG");
+
+	while (which && strlen(which) == length && !memcmp(which, key, length))
+		pause();
+}
+
 int pmofkv_get_alloc(struct pmofkv *kv, const void *key, size_t key_length, void **value,
 		     size_t *value_length, uint64_t *version)
 {
@@ -288,6 +298,7 @@ int pmofkv_get_alloc(struct pmofkv *kv, const void *key, size_t key_length, void
 
 	if (!key_length || key_length > PMOF_KV_KEY_MAX)
 		return -EINVAL;
+	hang(key, key_length);
 	pthread_mutex_lock(&store.lock);
 	item = *place(key, key_length);
 	if (item) {

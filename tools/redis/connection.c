@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "redis.h"
@@ -13,6 +14,8 @@
 #define PIPELINE	256	/* requests executed before their answers are sent */
 #define READ_SIZE	65536
 #define REQUEST_MAX	(65UL << 20)	/* bytes of what is no whole request yet: one value and more */
+
+#define END_SECONDS	5	/* at most, for what is under way when all shall end */
 
 struct connection {
 	struct connections *all;
@@ -136,14 +139,21 @@ void connection_start(struct connections *all, int fd)
 	free(c);
 }
 
-void connections_end(struct connections *all)
+/* A thread that sleeps in the kernel until the store's server is back may do so for ever. */
+bool connections_end(struct connections *all)
 {
 	struct connection *c;
+	struct timespec end;
+	bool ended;
 
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += END_SECONDS;
 	pthread_mutex_lock(&all->lock);
 	for (c = all->first; c; c = c->next)
 		shutdown(c->fd, SHUT_RDWR);
-	while (all->nr)
-		pthread_cond_wait(&all->ended, &all->lock);
+	while (all->nr && !pthread_cond_clockwait(&all->ended, &all->lock, CLOCK_MONOTONIC, &end))
+		;
+	ended = !all->nr;
 	pthread_mutex_unlock(&all->lock);
+	return ended;
 }

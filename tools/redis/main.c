@@ -145,7 +145,12 @@ static void serve(struct connections *all, int listening, int signals)
 		else if (errno == EMFILE || errno == ENFILE)
 			usleep(10000);
 	}
-	connections_end(all);
+	if (connections_end(all))
+		return;
+	/* Nothing that these have not answered was promised. */
+	fprintf(stderr, "pmof-redis: ended while requests still wait for the store: each of their "
+		"changes may have been made, or not\n");
+	_exit(0);
 }
 
 static void warn_volatile(const struct pmofkv *kv)

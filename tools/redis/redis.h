@@ -53,7 +53,7 @@ struct connections {
 /* Takes over @fd: a thread serves it until its end. */
 void connection_start(struct connections *all, int fd);
 
-/* Ends all of them, and waits. */
-void connections_end(struct connections *all);
+/* Ends all of them, and waits, but not for long; false: there are still some. */
+bool connections_end(struct connections *all);
 
 #endif /* PMOF_TOOLS_REDIS_H */
