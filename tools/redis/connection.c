@@ -15,6 +15,8 @@
 #define READ_SIZE	65536
 #define REQUEST_MAX	(65UL << 20)	/* bytes of what is no whole request yet: one value and more */
 
+#define WORDS_MAX	(1 << 20)	/* of a request */
+#define TOO_BIG		"ERR Protocol error: too big request"
 #define END_SECONDS	5	/* at most, for what is under way when all shall end */
 
 struct connection {
@@ -25,6 +27,41 @@ struct connection {
 	size_t pending;		/* bytes fed since the last request */
 	int fd;
 };
+
+/* --- what is too big ------------------------------------------------------------------ */
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t array_length;
+#else
+typedef int array_length;
+#endif
+
+static redisReplyObjectFunctions *hiredis;	/* what it has itself */
+static redisReplyObjectFunctions limited;
+
+/* hiredis makes room for as many as are announced, long before they come. */
+static void *create_array(const redisReadTask *task, array_length elements)
+{
+	return elements > WORDS_MAX ? NULL : hiredis->createArray(task, elements);
+}
+
+/* By one thread. */
+static redisReader *make_reader(void)
+{
+	redisReader *reader = redisReaderCreate();
+
+	if (!reader)
+		return NULL;
+	if (!hiredis) {
+		hiredis = reader->fn;
+		limited = *hiredis;
+		limited.createArray = create_array;
+	}
+	reader->fn = &limited;
+	return reader;
+}
+
+/* --- a connection --------------------------------------------------------------------- */
 
 /* Takes requests that have come whole, up to a pipeline; false: that is not the protocol. */
 static bool take_requests(struct connection *c, redisReply **request, size_t *nr)
@@ -54,7 +91,8 @@ static bool serve_requests(struct connection *c)
 		for (i = 0; i < nr; i++)
 			freeReplyObject(request[i]);
 		if (!good && !end)
-			answer_error(&c->answer, "ERR Protocol error: no array of strings");
+			answer_error(&c->answer, c->reader->err == REDIS_ERR_OOM ? TOO_BIG :
+				     "ERR Protocol error: no array of strings");
 		if (!answer_send(&c->answer) || !good || end)
 			return false;
 	} while (nr == PIPELINE);
@@ -79,6 +117,18 @@ static void forget(struct connection *c)
 	free(c);
 }
 
+/* False: the connection is to end. */
+static bool take_bytes(struct connection *c, const char *buf, size_t n)
+{
+	c->pending += n;
+	if (c->pending > REQUEST_MAX) {
+		answer_error(&c->answer, TOO_BIG);
+		answer_send(&c->answer);
+		return false;
+	}
+	return redisReaderFeed(c->reader, buf, n) == REDIS_OK && serve_requests(c);
+}
+
 static void *serve(void *arg)
 {
 	struct connection *c = arg;
@@ -89,11 +139,7 @@ static void *serve(void *arg)
 		n = recv(c->fd, buf, sizeof(buf), 0);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			break;
-		c->pending += (size_t)n;
-		if (c->pending > REQUEST_MAX ||
-		    redisReaderFeed(c->reader, buf, (size_t)n) != REDIS_OK || !serve_requests(c))
+		if (n <= 0 || !take_bytes(c, buf, (size_t)n))
 			break;
 	}
 	forget(c);
@@ -127,7 +173,7 @@ void connection_start(struct connections *all, int fd)
 		c->all = all;
 		c->fd = fd;
 		c->answer.fd = fd;
-		c->reader = redisReaderCreate();
+		c->reader = make_reader();
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (c && c->reader && start(all, c))
