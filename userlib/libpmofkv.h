@@ -21,7 +21,7 @@
  *   -ENOMEM    no memory, here or at the server
  *   -EBUSY     the server has too many leases or open files at the moment
  *   -ENODATA   a bad sector of the medium lies in the object; or the store is damaged, and
- *              the key may be in what it cannot read
+ *              the key may be in what it cannot read; or, of a get, the object is spoilt
  *   -EIO       the connection was lost and has not been recovered in time
  *              (fail_io_timeout).  Of a put or delete: it was lost while that was under
  *              way, and the outcome is unknown; the library has asked for it

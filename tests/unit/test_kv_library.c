@@ -24,6 +24,9 @@ struct pmof_dev {
 	unsigned int empty;		/* answers to SCAN without a key */
 	bool stays;			/* their cursor does not move */
 	bool more_than_asked;		/* an answer claims to have so many keys */
+	uint64_t version;		/* of the object of the last answer to a GET */
+	bool rewritten;			/* each answer names another one */
+	unsigned int spoilt;		/* READs that find no valid trailer */
 };
 
 static struct pmof_dev dev;
@@ -95,12 +98,47 @@ static void scan(struct pmof_dev *d, struct pmof_op *op)
 		r->flags = htole32(PMOF_KV_SCAN_F_END);
 }
 
+#define VALUE_LENGTH	5
+
+static void get(struct pmof_dev *d, struct pmof_op *op)
+{
+	struct pmof_kv_get_reply *r = reply_of(op, sizeof(*r));
+
+	d->version += d->rewritten || !d->version;
+	r->reply.version = htole64(d->version);
+	r->value_length = htole32(VALUE_LENGTH);
+	r->offset = htole64(4096);
+}
+
+/* The object of the key "a". */
+static void read_object(struct pmof_dev *d, struct pmof_op *op)
+{
+	struct pmof_kv_object_header *h = (void *)(uintptr_t)op->addr;
+	uint64_t trailer = d->version | 1ULL << PMOF_TRAILER_PF_SHIFT |
+			   (0x80 | d->version) << PMOF_TRAILER_VF_SHIFT;
+
+	memset(h, 0, op->length);
+	h->magic = htole32(PMOF_KV_OBJECT_MAGIC);
+	h->key_length = htole16(1);
+	h->generation = htole64(d->version);
+	h->value_length = htole32(VALUE_LENGTH);
+	memcpy(h->data, "avalue", 1 + VALUE_LENGTH);
+	if (d->spoilt)
+		d->spoilt--;
+	else
+		memcpy((char *)h + op->length - sizeof(trailer), &trailer, sizeof(trailer));
+}
+
 static void answer(struct pmof_dev *d, struct pmof_op *op)
 {
 	op->result = 0;
+	if (op->opcode == PMOF_OP_GET)
+		read_object(d, op);
 	if (op->opcode != PMOF_OP_CALL)
 		return;
-	if (op->call == PMOF_KV_PREPARE_PUT)
+	if (op->call == PMOF_KV_GET)
+		get(d, op);
+	else if (op->call == PMOF_KV_PREPARE_PUT)
 		prepare(d, op);
 	else if (op->call == PMOF_KV_SCAN)
 		scan(d, op);
@@ -196,6 +234,36 @@ TEST(commit_is_not_ordered)
 	EXPECT_TRUE(is_commit(&dev.last[1]));
 	EXPECT_EQ(0, dev.last[1].flags & PMOF_F_ORDERED);
 	pmofkv_close(kv);
+}
+
+static int get_spoilt(unsigned int spoilt, bool rewritten)
+{
+	struct pmofkv *kv = open_sa();
+	size_t length;
+	char value[8];
+	int ret;
+
+	dev.spoilt = spoilt;
+	dev.rewritten = rewritten;
+	ret = pmofkv_get(kv, "a", 1, value, sizeof(value), &length, NULL);
+	if (!ret && (length != VALUE_LENGTH || memcmp(value, "value", length)))
+		ret = 1;
+	pmofkv_close(kv);
+	return ret;
+}
+
+/* An object may be rewritten under each READ; one that is not, and is wrong twice, is damaged. */
+TEST(spoilt_object)
+{
+	EXPECT_EQ(0, get_spoilt(0, false));
+	EXPECT_EQ(2, dev.submits);
+	EXPECT_EQ(0, get_spoilt(1, false));
+	EXPECT_EQ(4, dev.submits);
+	EXPECT_EQ(-ENODATA, get_spoilt(2, false));
+	EXPECT_EQ(4, dev.submits);
+	EXPECT_EQ(0, get_spoilt(5, true));
+	EXPECT_EQ(12, dev.submits);
+	EXPECT_EQ(-EIO, get_spoilt(1000, true));
 }
 
 static int scan_all(unsigned int empty, bool stays)

@@ -135,6 +135,19 @@ static int read_fill(struct kv_task *t, struct kv_buffers *b)
 	return 0;
 }
 
+/*
+ * What is READ may have been rewritten since the answer; then the next one names another version.
+ * If it names the same, that object has been there all the time, and is damaged.
+ */
+static bool wrong_again(struct kv_task *t)
+{
+	if (t->wrong_version == t->version && t->wrong_offset == t->offset)
+		return true;
+	t->wrong_version = t->version;
+	t->wrong_offset = t->offset;
+	return false;
+}
+
 static void read_done(struct kv_task *t, struct kv_buffers *b)
 {
 	const unsigned char *object = t->object ? t->object : b->reply;
@@ -147,6 +160,8 @@ static void read_done(struct kv_task *t, struct kv_buffers *b)
 		get_end(t, ret);
 		return;
 	}
+	if (!ret && wrong_again(t))
+		ret = -ENODATA;
 	if (ret && ret != -ESTALE && ret != -EIO) {
 		get_end(t, ret);
 		return;

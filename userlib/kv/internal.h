@@ -106,6 +106,8 @@ struct kv_task {
 	bool prepared;
 	bool written;			/* a WRITE to the lease has been in an earlier round */
 
+	uint64_t wrong_version;		/* of a get: of the object that was READ last and is not */
+	uint64_t wrong_offset;		/* what it should be; 0: there was none */
 	void *buf;			/* of a get: the caller's; or NULL: it is allocated */
 	size_t size;
 	void *object;			/* what a larger object is READ into; a longer message */
