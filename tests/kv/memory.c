@@ -2,9 +2,9 @@
 /*
  * libpmofkv without a server: a store in this process, so that what uses the library can be tested
  * by itself. DEVICE is a file, which is read when it is opened first and written when it is closed
- * last. PMOFKV_FAIL=N makes every Nth put and delete one of unknown outcome (-EIO), every other one
- * of them having happened; PMOFKV_LIE=N makes every Nth get tell of the value before; a get of the
- * key PMOFKV_HANG never ends.
+ * last. PMOFKV_FAIL=N makes every Nth put and delete one of unknown outcome (-EIO, or
+ * PMOFKV_ERRNO), every other one of them having happened; PMOFKV_LIE=N makes every Nth get tell of
+ * the value before; a get of the key PMOFKV_HANG never ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -224,14 +224,21 @@ static uint64_t every(const char *name)
 	return value ? strtoull(value, NULL, 10) : 0;
 }
 
-/* 0: it happens; -EIO: it does not, nor is it told; 1: it happens, and is not told. */
+static int unknown(void)
+{
+	uint64_t n = every("PMOFKV_ERRNO");
+
+	return n ? -(int)n : -EIO;
+}
+
+/* 0: it happens; below: it does not, nor is it told; 1: it happens, and is not told. */
 static int fate(void)
 {
 	uint64_t n = every("PMOFKV_FAIL");
 
 	if (!n || ++store.changes % n)
 		return 0;
-	return store.changes / n % 2 ? 1 : -EIO;
+	return store.changes / n % 2 ? 1 : unknown();
 }
 
 static int meets(const struct item *item, uint64_t expected, uint64_t *version)
@@ -266,7 +273,7 @@ int pmofkv_put_if(struct pmofkv *kv, const void *key, size_t key_length, const v
 		if (!ret)
 			kv->counter[PMOFKV_COUNT_PUTS_HERD]++;
 		if (!ret && lost)
-			ret = -EIO;
+			ret = unknown();
 		store.stat[PMOF_KV_STAT_PUTS]++;
 	}
 	pthread_mutex_unlock(&store.lock);
@@ -353,7 +360,7 @@ int pmofkv_delete_if(struct pmofkv *kv, const void *key, size_t key_length, uint
 		lost = fate();
 		if (lost >= 0)
 			drop(at);
-		ret = lost ? -EIO : 0;
+		ret = lost ? unknown() : 0;
 		store.stat[PMOF_KV_STAT_DELETES]++;
 	}
 	pthread_mutex_unlock(&store.lock);
