@@ -84,7 +84,7 @@ $(addprefix $(TEST_BUILD)/vm/,bad bad_late mmap mmap_life): tests/vm/mapping.h t
 $(TEST_BUILD)/vm/rights_end: tests/vm/bus.h
 
 # io_uring's: with the library inside, the VMs need not have it.
-RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring faults fuzz_calls orphan recover kv_call)
+RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring expire faults fuzz_calls orphan recover kv_call)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
 $(RING_PROGRAMS): tests/vm/ring.h
 $(TEST_BUILD)/vm/faults: tests/vm/faults_paths.h tests/vm/faults_io.h
@@ -186,9 +186,10 @@ check-kcsan: ## run the same on the kernel that finds data races
 check-crash-plugin: crash-selftest ## run the test of the crash explorer's QEMU plugin (a minute)
 	@BUILD="$(BUILD)" tests/crash/selftest
 
-fuzz: ## tell every way in nonsense; SECONDS=N each, SEED=N
+fuzz: ## tell every way in nonsense; SECONDS=N each, SEED=N, VARIANT=kasan on that sanitizer kernel
 	@BUILD="$(BUILD)" FUZZ_SECONDS=$(or $(SECONDS),60) FUZZ_SEED=$(or $(SEED),1) \
-		tests/run --kernel $(or $(KVER),6.12) --domain mem-ctrl --run fuzz vm
+		FUZZ_SHARE=$(if $(VARIANT),4,2) tests/run $(if $(VARIANT),--sanitized $(VARIANT),--kernel $(or $(KVER),6.12)) \
+		--domain mem-ctrl --run fuzz vm
 
 check-mutants: ## prove that the unit tests notice mistakes
 	@BUILD="$(BUILD)" tests/unit/mutate

@@ -157,6 +157,12 @@ static inline void fuzz_cover_start(struct fuzz_cover *c, struct fuzz_shared *s)
 		c->trace = map;
 }
 
+/* What was kept of the calls says nothing where the kernel could have traced and has not. */
+static inline bool fuzz_cover_worked(const struct fuzz_shared *s)
+{
+	return s->places || access("/sys/kernel/debug/kcov", F_OK);
+}
+
 static inline void fuzz_cover_before(struct fuzz_cover *c)
 {
 	if (c->trace)

@@ -17,6 +17,7 @@
 enum wrong {
 	SILENT,			/* but for that: from the beginning */
 	NO_ANSWER,		/* nor to a KEEPALIVE that follows */
+	STUCK,			/* nor ever, but to each KEEPALIVE */
 	OTHER_OPCODE,
 	REQUEST,		/* no reply at all, by its opcode */
 	LONG,
@@ -33,7 +34,7 @@ enum wrong {
 };
 
 static const char * const wrong_name[NR_WRONG] = {
-	"silent", "no answer", "other opcode", "request", "long", "bad status", "unknown tag",
+	"silent", "no answer", "stuck", "other opcode", "request", "long", "bad status", "unknown tag",
 	"twice", "short", "announcement of an unknown kind", "short announcement",
 	"an answer on the admin queue", "other opcode to a KEEPALIVE",
 };
@@ -216,6 +217,19 @@ static int connect_to_it(void)
 	return vm_connect_soon(options);
 }
 
+/* How long an operation may take, in seconds: returns what it was. */
+static int limit_operations(int seconds)
+{
+	static const char path[] = "/sys/module/pmof_client/parameters/io_timeout";
+	char text[16];
+	int before;
+
+	vm_line(path, text, sizeof(text));
+	before = atoi(text);
+	snprintf(text, sizeof(text), "%d\n", seconds);
+	return vm_write_file(path, text) ? -1 : before;
+}
+
 /* True once the client has left the connection, which is not to be waited for in vain. */
 static bool has_left(int instance)
 {
@@ -228,7 +242,7 @@ static bool has_left(int instance)
 
 TEST_F_TIMEOUT(window, wrong_answers, 300)
 {
-	int wrong, instance, fd, rc, status;
+	int wrong, instance, fd, rc, status, limit;
 	char data[64] = "to whom";
 	pid_t pid;
 
@@ -245,11 +259,15 @@ TEST_F_TIMEOUT(window, wrong_answers, 300)
 		}
 		fd = vm_open(instance, O_RDWR);
 		EXPECT_LE(0, fd);
+		/* Nothing else ends that one. */
+		limit = wrong == STUCK ? limit_operations(5 * vm_time_factor()) : 0;
 		rc = vm_put(fd, 0, data, sizeof(data), PMOF_F_PERSIST);
 		/* Behind the answer the connection may end before it is seen. */
 		if (wrong < SERVED)
 			EXPECT_NE(0, rc) TH_LOG("%s", wrong_name[wrong]);
 		EXPECT_TRUE(has_left(instance)) TH_LOG("%s", wrong_name[wrong]);
+		if (limit)
+			EXPECT_LT(0, limit_operations(limit));
 		close(fd);
 		EXPECT_EQ(0, vm_disconnect(instance)) TH_LOG("%s", wrong_name[wrong]);
 		kill(pid, SIGKILL);

@@ -267,18 +267,28 @@ TEST_F(rights, a_segment_is_not_registered_twice)
 
 TEST_F(rights, keys_cannot_be_read)
 {
+	int dev = vm_connect("id=alice,block=0,key=" ALICE);
+
+	ASSERT_LE(0, dev);
 	EXPECT_EQ(0, order("test \"$(stat -c %%a $CONFIG/clients/alice/key)\" = 200"));
 	EXPECT_NE(0, order("cat $CONFIG/clients/alice/key"));
 	EXPECT_EQ(0, order("test \"$(cat $CONFIG/clients/alice/has_key)\" = 1"));
 	EXPECT_EQ(0, order("! dmesg | grep -i -e " ALICE " -e " BOB " -e " EVE));
-	EXPECT_EQ(0, order("! grep -ri " ALICE " /sys/class/pmof-session $CONFIG 2>/dev/null"));
+	EXPECT_EQ(0, order("! grep -ri " ALICE " /sys/class/pmof-session/*/ $CONFIG/ 2>/dev/null"));
 	EXPECT_NE(0, system("dmesg | grep -i -e " ALICE " -e " BOB " -e " EVE));
-	EXPECT_NE(0, system("grep -ri " ALICE " /sys/class/pmof 2>/dev/null"));
+	EXPECT_NE(0, system("grep -ri " ALICE " /sys/class/pmof/*/ 2>/dev/null"));
+	EXPECT_NE(0, system("cat /dev/pmof-control 2>&1 | grep -i " ALICE));
+	/* In these places something is found. */
+	EXPECT_EQ(0, order("dmesg | grep -q pmof"));
+	EXPECT_EQ(0, order("grep -rqw alice /sys/class/pmof-session/*/ 2>/dev/null"));
+	EXPECT_EQ(0, system("dmesg | grep -q pmof"));
+	EXPECT_EQ(0, system("grep -rqw live /sys/class/pmof/*/ 2>/dev/null"));
 	/* What is no key changes nothing. */
 	EXPECT_NE(0, order("set_key alice 1234"));
 	EXPECT_NE(0, order("set_key alice " ALICE "g0"));
 	EXPECT_NE(0, order("set_key alice " ALICE ALICE "00"));
 	EXPECT_EQ(0, order("test \"$(cat $CONFIG/clients/alice/has_key)\" = 1"));
+	EXPECT_EQ(0, vm_disconnect(dev));
 }
 
 /* --- a server that does not have the key ------------------------------------------------------------------- */
