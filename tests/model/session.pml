@@ -53,7 +53,8 @@ inline check_medium() {
 
 /* --- one connection attempt: a session with its queue pair ----------------------- */
 
-bool client_qp[SLOTS];	/* the client's queue pair may touch the request's pages */
+bool client_qp[SLOTS];	/* the client's queue pair is not drained */
+byte held[SLOTS];	/* the request that it has and may touch the pages of, 0: none */
 bool server_qp[SLOTS];	/* the server's takes what arrives */
 bool login_sent[SLOTS];
 byte login_reply[SLOTS];	/* the generation, 0: none yet */
@@ -185,7 +186,7 @@ bool wb_err;		/* errseq: such a put may be gone, nobody has been told */
 inline detach() {
 	live = false;
 #ifndef BREAK_NO_CLIENT_DRAIN
-	client_qp[cur] = false
+	atomic { client_qp[cur] = false; held[cur] = 0 }
 #endif
 }
 
@@ -215,11 +216,14 @@ inline attach() {
 	fi
 }
 
-/* The request ends: its owner may use the pages again. */
+/*
+ * The request ends: its owner may use the pages again. Whatever the server has done with it: a
+ * queue pair lets go of it by its completion, or when it is drained.
+ */
 inline complete() {
 	j = 1;
 	do
-	:: j < SLOTS -> assert(!(client_qp[j] && wire_value[j])); j++
+	:: j < SLOTS -> assert(!(client_qp[j] && held[j])); j++
 	:: else -> break
 	od;
 	j = 0
@@ -275,10 +279,11 @@ issue:
 		atomic {
 			wire_kind[cur] = kind;
 			wire_value[cur] = (server_qp[cur] -> v : 0);
+			held[cur] = v;
 			posted = true
 		};
 		if
-		:: done_value[cur] == v -> atomic { done_value[cur] = 0; succeed() }
+		:: done_value[cur] == v -> atomic { done_value[cur] = 0; held[cur] = 0; succeed() }
 		/* Lost: an error, or no answer in time. */
 #ifdef BREAK_EARLY_END
 		:: complete(); goto next
