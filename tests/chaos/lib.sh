@@ -66,8 +66,8 @@ schedule() {
 	}
 	kind=${deck[0]}
 	deck=("${deck[@]:1}")
-	random 1200
-	before=$((300 + r))
+	random 800
+	before=$((200 + r))
 	case $kind in
 	kill) random 1500; hold=$r ;;
 	stall | link | rdma) random 7000; hold=$((200 + r)) ;;

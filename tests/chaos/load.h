@@ -45,6 +45,7 @@ struct worker {
 	double last_ack, gap;		/* monotonic seconds; the longest time between two */
 	enum kind kind;
 	bool parked;
+	unsigned int lost, corrupt;	/* slots, at the last check */
 	char error[200];		/* of an operation that must not fail so */
 };
 
@@ -78,8 +79,8 @@ void *work(void *worker);
 
 /*
  * Compares the slots that were written since it was last called, and some of the others in turn,
- * with the namespace. Adds to @lost and @corrupt, and prints what is wrong.
+ * with the namespace. Sets lost and corrupt, and prints what is wrong. A thread's function.
  */
-void check_worker(struct worker *w, unsigned int *lost, unsigned int *corrupt);
+void *check_worker(void *worker);
 
 #endif /* PMOF_CHAOS_LOAD_H */

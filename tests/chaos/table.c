@@ -84,24 +84,23 @@ static uint64_t find_older(const struct slot *s, uint64_t offset, uint64_t value
 	return 0;
 }
 
+/* Several threads compare at once: a line each. */
 static void complain(const struct worker *w, unsigned int i, unsigned int k, uint64_t value,
 		     uint64_t older)
 {
 	const struct slot *s = &w->slot[i];
+	char verdict[64] = "CORRUPT: it is no write of this slot";
 
-	printf("# %s: slot %u, offset %" PRIu64 ": %#" PRIx64 ", durable is write %" PRIu64
-	       ", %u may be there: ", kind_names[w->kind], i, slot_offset(w, i) + 8 * k, value,
-	       s->durable, s->nr_maybe);
 	if (older)
-		printf("LOST: it is write %" PRIu64 "\n", older);
+		snprintf(verdict, sizeof(verdict), "LOST: it is write %" PRIu64, older);
 	else if (!value)
-		printf("LOST: it was never written\n");
-	else
-		printf("CORRUPT: it is no write of this slot\n");
+		snprintf(verdict, sizeof(verdict), "LOST: it was never written");
+	printf("# %s: slot %u, offset %" PRIu64 ": %#" PRIx64 ", durable is write %" PRIu64
+	       ", %u may be there: %s\n", kind_names[w->kind], i, slot_offset(w, i) + 8 * k, value,
+	       s->durable, s->nr_maybe, verdict);
 }
 
-static void check_slot(struct worker *w, unsigned int i, const uint64_t *found,
-		       unsigned int *lost, unsigned int *corrupt)
+static void check_slot(struct worker *w, unsigned int i, const uint64_t *found)
 {
 	uint64_t offset = slot_offset(w, i), older;
 	unsigned int k;
@@ -111,9 +110,9 @@ static void check_slot(struct worker *w, unsigned int i, const uint64_t *found,
 			continue;
 		older = find_older(&w->slot[i], offset + 8 * k, found[k]);
 		if (older || !found[k])
-			(*lost)++;
+			w->lost++;
 		else
-			(*corrupt)++;
+			w->corrupt++;
 		complain(w, i, k, found[k], older);
 		return;
 	}
@@ -130,8 +129,7 @@ static bool object_is(const struct worker *w, unsigned int i, const uint64_t *fo
 	return true;
 }
 
-static void check_object(struct worker *w, unsigned int i, unsigned int *lost,
-			 unsigned int *corrupt)
+static void check_object(struct worker *w, unsigned int i)
 {
 	uint64_t *found = (uint64_t *)w->buf, offset = slot_offset(w, i), generation, older;
 	struct slot *s = &w->slot[i];
@@ -146,7 +144,7 @@ static void check_object(struct worker *w, unsigned int i, unsigned int *lost,
 	if (rc) {
 		printf("# commit: object %u is not there: %s, committed as write %" PRIu64 "\n", i,
 		       strerror(-rc), s->durable);
-		(*lost)++;
+		w->lost++;
 		return;
 	}
 	if (object_is(w, i, found, s->durable))
@@ -156,14 +154,13 @@ static void check_object(struct worker *w, unsigned int i, unsigned int *lost,
 			return;
 	older = find_older(s, offset, found[0]);
 	if (older && object_is(w, i, found, older))
-		(*lost)++;
+		w->lost++;
 	else
-		(*corrupt)++;
+		w->corrupt++;
 	complain(w, i, 0, found[0], older);
 }
 
-static void check_chunk(struct worker *w, unsigned int first, uint64_t *found,
-			unsigned int *lost, unsigned int *corrupt)
+static void check_chunk(struct worker *w, unsigned int first, uint64_t *found)
 {
 	unsigned int i;
 	int rc = 0;
@@ -172,7 +169,7 @@ static void check_chunk(struct worker *w, unsigned int first, uint64_t *found,
 		rc = vm_get(device.fd, slot_offset(w, first), found, CHUNK * SLOT);
 	if (rc) {
 		printf("# %s: cannot be read: %s\n", kind_names[w->kind], strerror(-rc));
-		(*corrupt)++;
+		w->corrupt++;
 		return;
 	}
 	for (i = first; i < first + CHUNK; i++) {
@@ -180,9 +177,9 @@ static void check_chunk(struct worker *w, unsigned int first, uint64_t *found,
 		if (!w->slot[i].durable)
 			continue;	/* nothing was acknowledged yet */
 		if (w->kind == COMMIT)
-			check_object(w, i, lost, corrupt);
+			check_object(w, i);
 		else
-			check_slot(w, i, found + (i - first) * SLOT / 8, lost, corrupt);
+			check_slot(w, i, found + (i - first) * SLOT / 8);
 	}
 }
 
@@ -196,15 +193,19 @@ static bool is_due(const struct worker *w, unsigned int chunk)
 	return (chunk + SLOTS / CHUNK - w->turn) % (SLOTS / CHUNK) < RECHECK;
 }
 
-void check_worker(struct worker *w, unsigned int *lost, unsigned int *corrupt)
+void *check_worker(void *worker)
 {
 	uint64_t *found = vm_pages(CHUNK * SLOT);
+	struct worker *w = worker;
 	unsigned int chunk;
 
+	w->lost = 0;
+	w->corrupt = 0;
 	for (chunk = 0; chunk < SLOTS / CHUNK; chunk++)
 		if (is_due(w, chunk))
-			check_chunk(w, chunk * CHUNK, found, lost, corrupt);
+			check_chunk(w, chunk * CHUNK, found);
 	w->turn = (w->turn + RECHECK) % (SLOTS / CHUNK);
 	w->passed = 0;
 	munmap(found, CHUNK * SLOT + 4096);
+	return NULL;
 }
