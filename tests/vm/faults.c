@@ -158,19 +158,29 @@ static int nothing(void)
 
 static struct path paths[] = {
 	PATH("load the modules", NOTHING, unload_modules, load_modules, unload_modules),
+	PATH_PAGES("load the modules", NOTHING, unload_modules, load_modules, unload_modules),
 	PATH("export", MODULES, load_modules, export_namespace, unexport),
+	PATH_PAGES("export", MODULES, load_modules, export_namespace, unexport),
 	PATH("unexport under a session", MODULES, export_and_connect, disable,
 	     disconnect_and_unexport, .always = true),
+	PATH_PAGES("unexport under a session", MODULES, export_and_connect, disable,
+		   disconnect_and_unexport, .always = true),
 	PATH("connect and log in", EXPORT, nothing, connect_it, disconnect),
 	PATH_PAGES("connect and log in", EXPORT, nothing, connect_it, disconnect),
 	PATH("disconnect", EXPORT, connect_it, disconnect, nothing, .always = true),
+	PATH_PAGES("disconnect", EXPORT, connect_it, disconnect, nothing, .always = true),
 	PATH("resume", EXPORT, connected_and_open, resume, works, .always = true, .loses = true),
 	PATH_PAGES("resume", EXPORT, connected_and_open, resume, works, .always = true, .loses = true),
+	PATH("replay", EXPORT, connected_and_open, replay, works, .always = true, .loses = true),
+	PATH_PAGES("replay", EXPORT, connected_and_open, replay, works, .always = true, .loses = true),
 	PATH("character device", EXPORT, connected, chardev_io, check_io),
 	PATH_PAGES("character device", EXPORT, connected, chardev_io, check_io),
 	PATH("mapping", EXPORT, connected, mapping_io, check_io),
+	PATH_PAGES("mapping", EXPORT, connected, mapping_io, check_io),
 	PATH("io_uring", EXPORT, connected, ring_io, check_io),
+	PATH_PAGES("io_uring", EXPORT, connected, ring_io, check_io),
 	PATH("block device", EXPORT, connected, blockdev_io, check_io),
+	PATH_PAGES("block device", EXPORT, connected, blockdev_io, check_io),
 };
 
 /*

@@ -167,6 +167,26 @@ static int resume(void)
 	return rc;
 }
 
+/*
+ * The same under a put that may be done again, and is: it breaks the connection itself.  It has
+ * to say so if it was not: what fails ahead of the loss, or of its second time, is its error.
+ */
+static int replay(void)
+{
+	uint64_t before = vm_attr_number(instance, "reconnects");
+	static char out[2 * 4096], in[2 * 4096];
+	int rc, back;
+
+	memset(out, random(), sizeof(out));
+	rc = vm_put(resumed_fd, 2 * MiB, out, sizeof(out), PMOF_F_PERSIST);
+	back = vm_attr_number(instance, "reconnects") == before ? resume() : 0;
+	if (back || (rc && rc != -ENOMEM && rc != -EIO))
+		return back ? back : rc;
+	if (rc || vm_get(resumed_fd, 2 * MiB, in, sizeof(in)))
+		return 0;
+	return memcmp(out, in, sizeof(in)) ? -EBADMSG : 0;
+}
+
 /* It is good for something, then.  One that is dead makes way for another. */
 static int works(void)
 {

@@ -65,7 +65,9 @@ static struct site sites[] = {
 	SITE_ALLOC("__kmalloc_node_track_caller_noprof"),
 	SITE_ALLOC("__kmalloc_cache_noprof"),
 	SITE_ALLOC("__kmalloc_cache_node_noprof"),
+	SITE(KIND_SLAB, "pcpu_alloc_noprof", 0),
 	SITE(KIND_PAGES, "should_fail_alloc_page", true),
+	SITE(KIND_VERBS, "ib_register_client", -ENOMEM),
 	SITE(KIND_VERBS, "__ib_alloc_pd", -ENOMEM),
 	SITE(KIND_VERBS, "__ib_alloc_cq", -ENOMEM),
 	SITE(KIND_VERBS, "__ib_alloc_cq_any", -ENOMEM),
@@ -75,6 +77,8 @@ static struct site sites[] = {
 	SITE(KIND_VERBS, "ib_modify_qp", -EINVAL),
 	SITE(KIND_VERBS, "__rdma_create_kernel_id", -ENOMEM),
 	SITE(KIND_VERBS, "rdma_create_qp", -ENOMEM),
+	SITE(KIND_VERBS, "rdma_set_reuseaddr", -EINVAL),
+	SITE(KIND_VERBS, "rdma_set_afonly", -EINVAL),
 	SITE(KIND_VERBS, "rdma_bind_addr", -EADDRINUSE),
 	SITE(KIND_VERBS, "rdma_listen", -ENOMEM),
 	SITE(KIND_VERBS, "rdma_resolve_addr", -ENODEV),
@@ -138,7 +142,10 @@ static bool debugging(const unsigned long *stack, unsigned int n)
 	return false;
 }
 
-/* The gfp flags of the allocation, whose function takes them first or second. */
+/*
+ * The gfp flags of the allocation, whose function takes them first or second; pcpu_alloc() an
+ * alignment, in which no flag is that matters.
+ */
 static gfp_t gfp_of(const struct site *site, const struct pt_regs *regs)
 {
 	return site->kind == KIND_SLAB ? regs->si : regs->di;
