@@ -43,7 +43,8 @@ static bool outcome(struct worker *w, const char *what, int rc)
 	if (!rc)
 		return true;
 	w->unknown++;
-	if (rc == -ENODEV || rc == -EACCES || rc == -ENOLINK)
+	/* ENOLINK is also what a block device says where requests do not wait for ever. */
+	if (rc == -ENODEV || rc == -EACCES || (rc == -ENOLINK && device.patient))
 		w->refused++;
 	if (!expected(w, rc) && !*w->error)
 		snprintf(w->error, sizeof(w->error), "%s: %s: %s", kind_names[w->kind], what,

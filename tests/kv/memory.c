@@ -291,7 +291,10 @@ static void hang(const void *key, size_t length)
 {
 	const char *which = getenv("PMOFKV_HANG");
 
-	while (which && strlen(which) == length && !memcmp(which, key, length))
+	if (!which || strlen(which) != length || memcmp(which, key, length))
+		return;
+	fprintf(stderr, "%s hangs\n", which);
+	for (;;)
 		pause();
 }
 
