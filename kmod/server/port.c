@@ -78,7 +78,6 @@ static int connect_io(struct rdma_cm_id *cm_id, const struct rdma_conn_param *pa
 	return 0;
 
 free_queue:
-	WRITE_ONCE(q->refused, true);
 	pmof_srv_queue_disconnect(q);
 	pmof_srv_queue_stop(q);
 	pmof_srv_queue_free(q);

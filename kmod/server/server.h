@@ -260,7 +260,8 @@ struct pmof_srv_queue {
 	struct pmof_session *session;
 	u16 id;				/* 0: admin */
 	u16 depth;			/* granted */
-	bool refused;			/* its end is not the session's */
+	bool admitted;			/* its end is the session's */
+	bool broke;			/* it has ended */
 	u32 nr_reqs;
 	struct pmof_srv_req *reqs;
 	struct pmof_srv_rx *rxs;	/* as many as the queue pair's */

@@ -33,17 +33,24 @@
 
 static_assert(REPLY_CHUNK >= PMOF_IO_REPLY_SIZE && REPLY_CHUNK >= PMOF_ADMIN_MSG_SIZE);
 
+/* What ends a queue ends its session, but for a queue that is not admitted.  Any context. */
+static void queue_lost(struct pmof_srv_queue *q)
+{
+	WRITE_ONCE(q->broke, true);
+	smp_mb(); /* either we see that it is admitted, or admit() that it broke */
+	if (READ_ONCE(q->admitted))
+		pmof_session_lost(q->session);
+}
+
 static void lost(struct pmof_srv_queue *q, const struct ib_wc *wc)
 {
 	struct pmof_session *s = q->session;
 
-	if (READ_ONCE(q->refused))
-		return;
-	if (wc->status != IB_WC_WR_FLUSH_ERR && !pmof_session_ending(s))
+	if (wc->status != IB_WC_WR_FLUSH_ERR && READ_ONCE(q->admitted) && !pmof_session_ending(s))
 		pr_warn_ratelimited("session%d of %s (%pISpc): queue %u: %s\n", s->number,
 				    s->who.client_id, &s->peer, q->id,
 				    ib_wc_status_msg(wc->status));
-	pmof_session_lost(s);
+	queue_lost(q);
 }
 
 /* --- requests --------------------------------------------------------------- */
@@ -64,7 +71,7 @@ void pmof_srv_queue_put(struct pmof_srv_queue *q)
 static void post_rx(struct pmof_srv_req *req)
 {
 	if (pmof_rx_post(req->rx))
-		pmof_session_lost(req->queue->session);
+		queue_lost(req->queue);
 	req->rx = NULL;
 }
 
@@ -234,7 +241,7 @@ void pmof_srv_queue_reply(struct pmof_srv_req *req, u32 len, struct ib_send_wr *
 	rc = ib_post_send(q->qp.ib, chain ?: &wr, NULL);
 	spin_unlock_irqrestore(&q->lock, flags);
 	if (rc)
-		pmof_session_lost(q->session);
+		queue_lost(q);
 	pmof_srv_queue_put(q);
 }
 
@@ -315,7 +322,7 @@ static void qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		pmof_session_lost(q->session);
+		queue_lost(q);
 		break;
 	default:
 		break;
@@ -402,7 +409,6 @@ struct pmof_srv_queue *pmof_srv_queue_create(struct pmof_session *s, struct rdma
 	return q;
 
 stop:
-	WRITE_ONCE(q->refused, true);
 	pmof_srv_queue_stop(q);
 free:
 	pmof_srv_queue_free(q);
@@ -477,7 +483,7 @@ static int queue_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 		 * The end work destroys the cm_id.  After DEVICE_REMOVAL rdma_cm
 		 * waits for that.
 		 */
-		pmof_session_lost(q->session);
+		queue_lost(q);
 		break;
 	}
 	return 0;
@@ -498,6 +504,15 @@ static void bar_rdma(struct pmof_srv_queue *q)
 	if (rc)
 		pr_debug("%s: RDMA by an admin queue is not barred: %d\n",
 			 dev_name(&q->qp.dev->dev), rc);
+}
+
+/* Its end is the session's from here on: also one that has come already. */
+static void admit(struct pmof_srv_queue *q)
+{
+	WRITE_ONCE(q->admitted, true);
+	smp_mb(); /* pairs with the one in queue_lost() */
+	if (READ_ONCE(q->broke))
+		pmof_session_lost(q->session);
 }
 
 /*
@@ -524,8 +539,10 @@ int pmof_srv_queue_accept(struct pmof_srv_queue *q, const struct rdma_conn_param
 	pmof_put_accept(&w, PMOF_SC_OK, q->depth);
 	q->qp.cm_id->context = q;
 	q->qp.cm_id->event_handler = queue_event;
+	/* Where it fails it has moved the queue pair to error, and the receives have completed. */
 	if (rdma_accept(q->qp.cm_id, &param))
 		return PMOF_SC_INTERNAL;
+	admit(q);
 	if (!q->id)
 		bar_rdma(q);
 	return PMOF_SC_OK;
