@@ -449,7 +449,8 @@ int main(int argc, char **argv)
 	printf("TAP version 13\n1..2\n");
 	bad = fuzz_processes(shared, fuzz_cpus(), atoi(argv[2]), control ? run_control : run_tree);
 	printf("# seed %s: %llu calls, %llu refused, %llu places in the kernel, %u texts kept\n",
-	       vm_env("FUZZ_SEED", "1"), (unsigned long long)shared->calls, (unsigned long long)shared->failed,
+	       vm_env("FUZZ_SEED", "1"), (unsigned long long)shared->calls,
+	       (unsigned long long)shared->failed,
 	       (unsigned long long)shared->places, texts->nr);
 	printf("%sok 1 - every call came back, no process was killed\n", bad ? "not " : "");
 	bad |= !shared->calls || shared->failed >= shared->calls || !fuzz_cover_worked(shared);
