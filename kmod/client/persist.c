@@ -98,8 +98,7 @@ bool pmof_persist_dirty(const struct pmof_conn *conn,
  * A WRITE that has completed on another queue may still be in the server's HCA,
  * and would land on what the server's CPU has stored meanwhile: an older put on
  * a newer one.  It does not land on a later WRITE, so then the data go by that;
- * or such a queue gets a READ first.  (Of an object's commit there is none:
- * PREPARE has waited for all.)
+ * or such a queue gets a READ first.
  */
 bool pmof_persist_others_dirty(const struct pmof_queue *q)
 {

@@ -45,7 +45,7 @@ static void rpc_post_durable(struct pmof_slot *slot, struct pmof_chain *chain,
 {
 	struct pmof_put put = { .range = *range };
 
-	/* Or else the server's CPU could copy under a WRITE that is still to land. */
+	/* [R3] Or else the server's CPU could copy under a WRITE that is still to land. */
 	if (rpc_fits(slot, chain, range) && !pmof_persist_others_dirty(slot->q))
 		rpc_post(slot, chain->first, &put);
 	else
@@ -57,8 +57,12 @@ static void rpc_post_commit(struct pmof_slot *slot, struct pmof_chain *chain,
 {
 	struct pmof_put put = pmof_req_commit(slot->req, range);
 
-	/* The message's range is the object: all of it, not its last window. */
-	if (range->offset == slot->req->offset && rpc_fits(slot, chain, range))
+	/*
+	 * The message's range is the object: all of it, not its last window.  [R3] PREPARE has
+	 * waited for what was put before it, not for a plain put into the object since then.
+	 */
+	if (range->offset == slot->req->offset && rpc_fits(slot, chain, range) &&
+	    !pmof_persist_others_dirty(slot->q))
 		rpc_post(slot, chain->first, &put);
 	else
 		pmof_assist_post_commit(slot, chain, range);

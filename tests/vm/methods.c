@@ -279,6 +279,37 @@ TEST_F(rpc, inline_limit_of_objects)
 	}
 }
 
+/*
+ * [R3] A plain put by another queue may still be to land: the server's CPU must not store under it.
+ * Of an object, too, though PREPARE has waited for what was before it.
+ */
+TEST_F(rpc, behind_a_put_by_another_queue)
+{
+	struct counts c;
+	uint64_t g;
+	int commit;
+
+	for (commit = 0; commit < 2; commit++) {
+		ASSERT_EQ(0, vm_prepare(self->fd, AT, 72, &g));
+		vm_pin(1);
+		ASSERT_EQ(0, vm_put(self->fd, AT, self->buf, 64, 0));
+		vm_pin(0);
+		c = take(self->instance);
+		ASSERT_EQ(0, commit ? vm_commit(self->fd, AT, self->buf, 72, g) :
+				      vm_put(self->fd, AT, self->buf, 64, PMOF_F_PERSIST));
+		GREW(c, WR_WRITE, 1);
+		GREW(c, SRV_PUTS, 0);
+		/* That queue is clean behind a PERSIST. */
+		ASSERT_EQ(0, vm_persist(self->fd, AT, 64));
+		ASSERT_EQ(0, vm_prepare(self->fd, AT, 72, &g));
+		c = take(self->instance);
+		ASSERT_EQ(0, commit ? vm_commit(self->fd, AT, self->buf, 72, g) :
+				      vm_put(self->fd, AT, self->buf, 64, PMOF_F_PERSIST));
+		GREW(c, WR_WRITE, 0);
+		GREW(c, SRV_PUTS, 1);
+	}
+}
+
 /* A bad pointer is found before the message is sent. */
 TEST_F(rpc, bad_pointer)
 {
