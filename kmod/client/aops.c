@@ -220,13 +220,13 @@ static int piece_start(struct cache_io *io, const struct pmof_range *range)
 }
 
 /*
- * Pages for whose way out there is no memory now: they stay under write-back, and are moved again
- * when those that are under way have given back theirs, each by itself: that needs least.  Not
- * for ever.
+ * Pages for whose way there is no memory now: they stay under write-back, or locked, and are
+ * moved again when those that are under way have given back theirs, each by itself: that needs
+ * least.  Not for ever.
  */
 static int io_starved(struct cache_io *io, int rc)
 {
-	if (rc != -ENOMEM || !io->write || io->waits * MEMORY_WAIT > pmof_io_timeout())
+	if (rc != -ENOMEM || io->waits * MEMORY_WAIT > pmof_io_timeout())
 		return rc;
 	io->starved = true;
 	WRITE_ONCE(io->single, true);
@@ -362,12 +362,16 @@ static struct folio *take_lost(struct cache_io *io, pgoff_t index)
 	return folio;
 }
 
+/* What is to be written must be, whoever dies meanwhile. */
 static int wait_for_memory(struct cache_io *io)
 {
 	io->starved = false;
 	io->waits++;
-	schedule_timeout_uninterruptible(MEMORY_WAIT);
-	return -EAGAIN;
+	if (io->write)
+		schedule_timeout_uninterruptible(MEMORY_WAIT);
+	else
+		schedule_timeout_killable(MEMORY_WAIT);
+	return !io->write && fatal_signal_pending(current) ? -EINTR : -EAGAIN;
 }
 
 /* Pages were lost with the connection: has them moved by another, or fails them. */

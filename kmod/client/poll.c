@@ -83,8 +83,9 @@ static u64 spin_ns(const struct pmof_req *req)
 	u64 mean = READ_ONCE(req->q->round_trip_ns);
 	u64 limit = us == PMOF_POLL_AUTO ? AUTO_LIMIT_NS : (u64)us * NSEC_PER_USEC;
 
+	/* Not for ever: who has slept looks whether the queue is stuck. */
 	if (req->hipri)
-		return U64_MAX;
+		return jiffies_to_nsecs(pmof_check_interval());
 	if (mean > limit)
 		return 0;
 	return mean ? min(2 * mean, limit) : limit;
