@@ -62,6 +62,8 @@ static const struct {
 	[KV_FAULT_TRAILER] = { "trailer", "a live object's trailer has a VF that nobody writes",
 			       false },
 	[KV_FAULT_RECORD] = { "record", "a record of the log names what is no slot", false },
+	[KV_FAULT_LOG] = { "log", "records of the log are gone: what they deleted or replaced may be back",
+			   false },
 };
 
 static void see_fault(void *context, const struct kv_fault *f)
@@ -76,9 +78,10 @@ static void see_fault(void *context, const struct kv_fault *f)
 	put_u64(o, "offset", f->offset);
 	if (faults[f->kind].two)
 		put_u64(o, "other_offset", f->other);
-	if (f->kind == KV_FAULT_RECORD)
+	if (f->kind == KV_FAULT_RECORD || f->kind == KV_FAULT_LOG)
 		put_u64(o, "record", f->other);
-	put_u64(o, "version", f->generation);
+	if (f->kind != KV_FAULT_LOG)
+		put_u64(o, "version", f->generation);
 	put_text(o, "text", faults[f->kind].text);
 	push_object(c->faults, o);
 }

@@ -110,8 +110,9 @@ static int see_leftover(void *context, u64 slot)
  * A chunk's word is durable before a header is in it, but not before a record may be: a cut
  * leaves a record of no slot, which does not count.
  */
-static void see_record(void *context, const struct pmof_kv_record *r, bool happened)
+static void see_record(void *context, const struct pmof_kv_record *r, enum pmof_kv_happened judged)
 {
+	bool happened = judged == PMOF_KV_HAPPENED;
 	struct check *c = context;
 	u64 size;
 
@@ -241,6 +242,9 @@ static int run_check(struct check *c)
 		rc = recover(c);
 	if (rc)
 		return rc;
+	if (c->r->found.hole)
+		fault(c, KV_FAULT_LOG, pmof_kv_record_offset(&c->r->sb, c->r->found.records),
+		      c->r->found.records, 0);
 	find_doubles(c, KV_FAULT_KEY, compare_keys);
 	find_doubles(c, KV_FAULT_GENERATION, compare_generations);
 	count_chunks(c);

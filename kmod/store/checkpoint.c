@@ -85,13 +85,15 @@ static int clear_superseded(struct store *st)
 }
 
 /*
- * The store is closed, and no round is left.  The log stays, with the outcomes that it
- * holds; but what has superseded may lie in a sector that somebody mends by zeros before
- * the store is opened again, and then its record does not count any more.
+ * The store is closed, and no round is left; or a sector of its log has become bad.  The log
+ * stays, with the outcomes that it holds; but what has superseded, or the record itself, may lie
+ * in a sector that somebody mends by zeros before the store is opened again, and then the record
+ * does not count any more.  Also if the store takes no changes: what is named here is durably
+ * superseded, whatever has failed since.
  */
 void pmof_store_clear_all(struct store *st)
 {
-	if (!st->read_only && clear_superseded(st))
+	if (clear_superseded(st))
 		pr_err("namespace %s: a flush has failed\n", st->name);
 }
 

@@ -348,3 +348,20 @@ u32 pmof_kv_count_records(const void *base, const struct pmof_kv_super *sb)
 	}
 	return n;
 }
+
+/*
+ * Is one missing that was there?  The log ends behind @records; what follows that is of the round
+ * in which the power was cut, the next round's come behind a fence.
+ */
+bool pmof_kv_log_hole(const void *base, const struct pmof_kv_super *sb, u32 records)
+{
+	struct pmof_kv_record r;
+	u64 i;
+
+	for (i = (u64)records + PMOF_KV_ROUND; i < sb->nr_records; i++) {
+		if (pmof_kv_get_record(base, sb, i, &r))
+			return true;
+		cond_resched();
+	}
+	return false;
+}

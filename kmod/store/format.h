@@ -27,6 +27,7 @@
 #define PMOF_KV_MAX_SPAN	16U		/* chunks of the largest object */
 #define PMOF_KV_MAX_OBJECT	(PMOF_KV_MAX_SPAN * PMOF_KV_CHUNK_SIZE)
 #define PMOF_KV_SLOT_ALIGN	64ULL
+#define PMOF_KV_ROUND		64U	/* records under one fence at most: a cut loses any */
 
 /* --- superblock ---------------------------------------------------------------- */
 
@@ -201,5 +202,6 @@ void pmof_kv_put_record(struct pmof_kv_wire_record *w, const struct pmof_kv_supe
 bool pmof_kv_get_record(const void *base, const struct pmof_kv_super *sb, u32 place,
 			struct pmof_kv_record *out);
 u32 pmof_kv_count_records(const void *base, const struct pmof_kv_super *sb);
+bool pmof_kv_log_hole(const void *base, const struct pmof_kv_super *sb, u32 records);
 
 #endif /* PMOF_STORE_FORMAT_H */

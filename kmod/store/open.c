@@ -23,6 +23,7 @@ struct recovery {
 	struct store_slots unfinished;	/* live, without VF */
 	struct store_slots leftover;
 	u64 twice;			/* objects of a key that has another one */
+	bool hole;			/* in the log */
 };
 
 static void *zalloc(size_t size)
@@ -203,12 +204,14 @@ static int lost(void *context, u64 slot)
 	return pmof_kv_alloc_mark(&rec->st->alloc, slot) ? -EUCLEAN : 0;
 }
 
-static void record(void *context, const struct pmof_kv_record *r, bool counts)
+/* Of what cannot be read nobody can say what became of it: it is not known. */
+static void record(void *context, const struct pmof_kv_record *r, enum pmof_kv_happened happened)
 {
 	struct recovery *rec = context;
 
 	cond_resched();
-	pmof_store_past_add(rec->st, r, counts);
+	if (happened != PMOF_KV_UNREADABLE)
+		pmof_store_past_add(rec->st, r, happened == PMOF_KV_HAPPENED);
 }
 
 static const struct pmof_kv_recover_ops recover_ops = {
@@ -274,6 +277,8 @@ static int settle(struct recovery *rec)
 		pmof_store_damaged(st, "some keys are there twice");
 	if (st->lost_slots)
 		pmof_store_damaged(st, "bad sectors lie in some objects");
+	if (rec->hole)
+		pmof_store_damaged(st, "records of its log are gone; older objects may be back");
 	/* [K4] Behind it what was believed is durable.  It was, mostly: no emulated delay. */
 	rc = pmof_service_flush(st->ns, 0);
 	/* Damaged or not: nobody reads what is not durable, and readers by address want VF. */
@@ -314,6 +319,7 @@ static int scan(struct store *st)
 		st->last_generation = found.last_generation;
 		st->recovered = found.live;
 		pmof_store_past_sort(st);
+		rec.hole = found.hole;
 		rc = settle(&rec);
 	}
 	if (!rc)

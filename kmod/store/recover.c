@@ -99,18 +99,19 @@ static bool trailer_readable(const struct scan *s, u64 slot, const struct pmof_k
 			PMOF_TRAILER_SIZE);
 }
 
-/* It is taken for there if nobody can tell: then it is lost, and what it replaced stays dead. */
-static bool is_there(const struct scan *s, const struct pmof_kv_ref *ref, u64 room)
+static enum pmof_kv_happened is_there(const struct scan *s, const struct pmof_kv_ref *ref, u64 room)
 {
 	struct pmof_kv_object o;
 
 	if (!header_readable(s, ref->offset, room))
-		return true;
+		return PMOF_KV_UNREADABLE;
 	if (!pmof_kv_get_header(s->base + ref->offset, s->sb, room, &o) ||
 	    o.generation != ref->generation)
-		return false;
-	return !trailer_readable(s, ref->offset, &o) ||
-	       pmof_kv_there(s->base, s->sb, ref->offset, room, &o);
+		return PMOF_KV_NOT_HAPPENED;
+	if (!trailer_readable(s, ref->offset, &o))
+		return PMOF_KV_UNREADABLE;
+	return pmof_kv_there(s->base, s->sb, ref->offset, room, &o) ? PMOF_KV_HAPPENED :
+								     PMOF_KV_NOT_HAPPENED;
 }
 
 /*
@@ -118,26 +119,29 @@ static bool is_there(const struct scan *s, const struct pmof_kv_ref *ref, u64 ro
  * later, which nothing can be that is not committed.  A delete has, if its record
  * is whole.
  */
-static bool counts(const struct scan *s, const struct pmof_kv_record *r)
+static enum pmof_kv_happened judge(const struct scan *s, const struct pmof_kv_record *r)
 {
 	u64 room;
 
 	if (!r->new.offset || holds(s->named, s->nr_named, &r->new))
-		return true;
-	return pmof_kv_slot_ok(s->base, s->sb, r->new.offset, &room) && is_there(s, &r->new, room);
+		return PMOF_KV_HAPPENED;
+	if (!pmof_kv_slot_ok(s->base, s->sb, r->new.offset, &room))
+		return PMOF_KV_NOT_HAPPENED;
+	return is_there(s, &r->new, room);
 }
 
 static void judge_records(struct scan *s)
 {
+	enum pmof_kv_happened happened;
 	struct pmof_kv_record r;
-	bool happened;
 	u32 i;
 
 	for (i = 0; i < s->out->records; i++) {
 		if (!pmof_kv_get_record(s->base, s->sb, i, &r))
 			break;
-		happened = counts(s, &r);
-		if (happened && r.old.offset && s->nr_dead < s->out->records)
+		happened = judge(s, &r);
+		if (happened != PMOF_KV_NOT_HAPPENED && r.old.offset &&
+		    s->nr_dead < s->out->records)
 			s->dead[s->nr_dead++] = r.old;
 		s->ops->record(s->context, &r, happened);
 	}
@@ -221,6 +225,7 @@ int pmof_kv_recover(const void *base, const struct pmof_kv_super *sb,
 	out->last_generation = sb->generation;
 	out->records = pmof_kv_count_records(base, sb);
 	name_olds(&s);
+	out->hole = pmof_kv_log_hole(base, sb, out->records);
 	believe(&s, PMOF_KV_TABLE, sb->nr_chunks * sizeof(__le64));
 	believe(&s, sb->log, out->records * PMOF_KV_RECORD_SIZE);
 	judge_records(&s);

@@ -5,6 +5,14 @@
 
 #include "format.h"
 
+/* What is known of a record's change. */
+enum pmof_kv_happened {
+	PMOF_KV_NOT_HAPPENED,
+	PMOF_KV_HAPPENED,
+	/* Its object cannot be read: lost in any case, and what it replaced stays dead. */
+	PMOF_KV_UNREADABLE,
+};
+
 struct pmof_kv_recover_ops {
 	/* A live object.  An error ends the recovery. */
 	int (*live)(void *context, u64 slot, const struct pmof_kv_object *o);
@@ -19,8 +27,9 @@ struct pmof_kv_recover_ops {
 	bool (*readable)(void *context, u64 offset, u64 length);
 	/* A slot that cannot be, and so nobody knows what is in it. */
 	int (*lost)(void *context, u64 slot);
-	/* A record of the log, in order; @counts: its change has happened. */
-	void (*record)(void *context, const struct pmof_kv_record *r, bool counts);
+	/* A record of the log, in order. */
+	void (*record)(void *context, const struct pmof_kv_record *r,
+		       enum pmof_kv_happened happened);
 };
 
 struct pmof_kv_recovered {
@@ -29,6 +38,7 @@ struct pmof_kv_recovered {
 	u64 leftover;
 	u64 lost;
 	u32 records;
+	bool hole;		/* others are gone: what they have superseded may be live again */
 };
 
 int pmof_kv_recover(const void *base, const struct pmof_kv_super *sb,

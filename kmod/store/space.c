@@ -3,8 +3,9 @@
  * Slots: how they are taken, and when they are free again.
  *
  * [K6] What is superseded is retired in the order of epochs, and free when no context may
- * READ an address from before that.  Who holds that up while somebody wants space has
- * his session ended; only its drain makes the space free, however long that takes.
+ * READ an address from before that.  Who holds that up while somebody wants space, or until too
+ * much is held up, has his session ended; only its drain makes the space free, however long that
+ * takes.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,6 +17,9 @@
 
 #define RECLAIM_ROUND	256	/* slots freed in one round */
 #define WAIT_MOST	(20 * HZ)	/* of a request, for space; its client gives up at 30 s */
+#define HELD_SLOTS	65536U		/* that may be held up for long: 16 bytes of memory each, */
+#define HELD_PART	16		/* nor more than so much of the store, 1/x */
+#define HELD_GRACES	10		/* how long that is: reclaim_ms */
 
 static unsigned int reclaim_ms = 1000;
 module_param(reclaim_ms, uint, 0644);
@@ -174,6 +178,7 @@ void pmof_store_retire(struct store *st, const struct pmof_kv_ref *ref)
 		return;
 	}
 	st->retired_of[pmof_kv_alloc_class(&st->alloc, ref->offset)]++;
+	st->retired_bytes += pmof_kv_alloc_room(&st->alloc, ref->offset);
 }
 
 /* The lowest epoch of an address that may still be READ. */
@@ -187,21 +192,38 @@ static u64 lowest_epoch(const struct store *st)
 	return low;
 }
 
+/* What is retired next is held up: by now, for how long? */
+static void note_held(struct store *st, u64 low)
+{
+	u64 slot, epoch;
+
+	if (!pmof_store_slots_first(&st->retired, &slot, &epoch) || epoch < low) {
+		st->held = 0;
+	} else if (st->held != epoch) {
+		st->held = epoch;
+		st->held_since = jiffies;
+	}
+}
+
 /* [K6] Between two rounds. */
 void pmof_store_reclaim(struct store *st)
 {
 	u64 slot, epoch, low;
 	u32 n;
 
-	if (!st->retired.count)
+	if (!st->retired.count) {
+		st->held = 0;
 		return;
+	}
 	low = lowest_epoch(st);
 	for (n = 0; n < RECLAIM_ROUND && pmof_store_slots_first(&st->retired, &slot, &epoch) &&
 	     epoch < low; n++) {
 		pmof_store_slots_pop(&st->retired);
 		st->retired_of[pmof_kv_alloc_class(&st->alloc, slot)]--;
+		st->retired_bytes -= pmof_kv_alloc_room(&st->alloc, slot);
 		give(st, slot);
 	}
+	note_held(st, low);
 }
 
 /* --- pressure --------------------------------------------------------------------- */
@@ -239,6 +261,40 @@ static bool session_holds_up(const struct store *st, const struct store_session 
 	return false;
 }
 
+/* A file that holds up and asks for nothing.  What has requests may wait for itself. */
+static bool session_sleeps(const struct store *st, const struct store_session *s)
+{
+	const struct store_context *c;
+
+	list_for_each_entry(c, &s->contexts, entry)
+		if (!c->refs && holds_up(st, c))
+			return true;
+	return false;
+}
+
+/*
+ * While space is left nobody waits, but each chunk that it is taken from has its class for life:
+ * one file that sleeps on an address must not make all of them of the size that is overwritten.
+ */
+static bool too_much_held(const struct store *st, unsigned long grace)
+{
+	u64 most = ((u64)st->m.sb.nr_chunks << PMOF_KV_CHUNK_SHIFT) / HELD_PART;
+
+	return st->held && (st->retired_bytes > most || st->retired.count > HELD_SLOTS) &&
+	       time_after(jiffies, st->held_since + HELD_GRACES * grace);
+}
+
+static void end_sessions(struct store *st, bool (*match)(const struct store *st,
+							 const struct store_session *s))
+{
+	struct store_session *s;
+	int i;
+
+	hash_for_each(st->sessions, i, s, node)
+		if (match(st, s))
+			pmof_store_end_session(st, s);
+}
+
 /*
  * Requests wait for space, and nothing comes free by itself.  Who has waited long enough ends
  * the sessions that hold it up, his own, too, if another file of it does; but a file that waits
@@ -247,10 +303,8 @@ static bool session_holds_up(const struct store *st, const struct store_session 
 void pmof_store_press(struct store *st)
 {
 	unsigned long grace = msecs_to_jiffies(READ_ONCE(reclaim_ms));
-	struct store_session *s;
 	struct store_req *r;
 	bool pressing = false;
-	int i;
 
 	list_for_each_entry(r, &st->starved, entry) {
 		if (r->status || !r->since || time_before(jiffies, r->since + grace))
@@ -260,9 +314,8 @@ void pmof_store_press(struct store *st)
 		else
 			pressing = true;
 	}
-	if (!pressing)
-		return;
-	hash_for_each(st->sessions, i, s, node)
-		if (session_holds_up(st, s))
-			pmof_store_end_session(st, s);
+	if (pressing)
+		end_sessions(st, session_holds_up);
+	else if (too_much_held(st, grace))
+		end_sessions(st, session_sleeps);
 }

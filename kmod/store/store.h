@@ -25,7 +25,7 @@
 #include "service.h"
 #include "steps.h"
 
-#define STORE_ROUND		64	/* requests served in one round */
+#define STORE_ROUND		PMOF_KV_ROUND	/* requests served in one round */
 #define STORE_PARTS		1024	/* of batches, in hand, with those that wait for space */
 #define STORE_CHECK_STEPS	8192	/* of CHECK in one round: a slot, a line of it, a word */
 #define STORE_ROUND_BYTES	SZ_64K	/* of values written back, or copied, in one round */
@@ -195,6 +195,9 @@ struct store {
 	u64 epoch;
 	struct store_slots retired;	/* with the epoch */
 	u32 retired_of[PMOF_KV_CLASSES + 1];
+	u64 retired_bytes;
+	u64 held;			/* the epoch of the first if a file keeps it from use, */
+	unsigned long held_since;	/* jiffies; since when it was seen to */
 	struct list_head holding;	/* contexts with an address out */
 
 	/* Clients. */

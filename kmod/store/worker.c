@@ -293,8 +293,11 @@ static void check_medium(struct store *st)
 {
 	const struct pmof_kv_super *sb = &st->m.sb;
 
-	if (pmof_service_bad(st->ns, 0, sb->log + sb->nr_records * PMOF_KV_RECORD_SIZE))
-		pmof_store_damaged(st, "a bad sector lies in its superblock, chunk table or log");
+	if (!pmof_service_bad(st->ns, 0, sb->log + sb->nr_records * PMOF_KV_RECORD_SIZE))
+		return;
+	pmof_store_damaged(st, "a bad sector lies in its superblock, chunk table or log");
+	/* While it is known what the records have superseded: the next opening may not. */
+	pmof_store_clear_all(st);
 }
 
 /* What a commit must not fail for is there before it begins. */

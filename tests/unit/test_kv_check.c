@@ -238,6 +238,105 @@ TEST_F(kv_check, hole_in_the_log)
 	EXPECT_EQ(1, self->r.behind);
 }
 
+/* Records of more than one round behind one that is gone: a sector of the log was mended by zeros. */
+TEST_F(kv_check, record_is_gone)
+{
+	u64 first = pmof_kv_record_offset(&self->s.m.sb, 1);
+	struct pmof_kv_ref a = put(&self->s, "one.", 10, NULL), b = a;
+	unsigned int i;
+
+	for (i = 0; i <= PMOF_KV_ROUND; i++)
+		b = put(&self->s, "one.", 10, &b);
+	ASSERT_EQ(0, verify(&self->s, &self->r, &self->seen));
+	EXPECT_EQ(0, self->r.faults);
+	memset((char *)self->s.m.base + first, 0, 8);
+	ASSERT_EQ(0, verify(&self->s, &self->r, &self->seen));
+	EXPECT_EQ(1, self->r.found.records);
+	EXPECT_TRUE(self->r.found.hole);
+	/* All that was replaced is back. */
+	EXPECT_EQ(PMOF_KV_ROUND + 2, self->r.found.live);
+	EXPECT_EQ(KV_FAULT_LOG, self->seen.fault[0].kind);
+	EXPECT_EQ(1, self->seen.fault[0].other);
+	EXPECT_EQ(first, self->seen.fault[0].offset);
+}
+
+/* --- what cannot be read ------------------------------------------------------------------- */
+
+struct unreadable {
+	u64 offset;		/* of a header, or a trailer */
+	unsigned int judged[3];
+	unsigned int lost;
+};
+
+static bool is_readable(void *context, u64 offset, u64 length __attribute__((unused)))
+{
+	const struct unreadable *u = context;
+
+	return offset != u->offset;
+}
+
+static int see_lost(void *context, u64 slot __attribute__((unused)))
+{
+	struct unreadable *u = context;
+
+	u->lost++;
+	return 0;
+}
+
+static int see_live_one(void *context __attribute__((unused)), u64 slot __attribute__((unused)),
+			const struct pmof_kv_object *o __attribute__((unused)))
+{
+	return 0;
+}
+
+static int see_left_one(void *context __attribute__((unused)), u64 slot __attribute__((unused)))
+{
+	return 0;
+}
+
+static void see_judged(void *context, const struct pmof_kv_record *r __attribute__((unused)),
+		       enum pmof_kv_happened happened)
+{
+	struct unreadable *u = context;
+
+	u->judged[happened]++;
+}
+
+static int recover_without(struct store *s, struct unreadable *u, struct pmof_kv_recovered *out)
+{
+	static const struct pmof_kv_recover_ops ops = {
+		.live = see_live_one, .leftover = see_left_one, .readable = is_readable,
+		.lost = see_lost, .record = see_judged,
+	};
+	struct pmof_kv_ref *scratch = calloc(2 * (size_t)s->m.sb.nr_records, sizeof(*scratch));
+	int rc = pmof_kv_recover(s->m.base, &s->m.sb, scratch, &ops, u, out);
+
+	free(scratch);
+	return rc;
+}
+
+/* What it has replaced stays dead; whether it was committed nobody says. */
+TEST_F(kv_check, unreadable_object)
+{
+	struct pmof_kv_ref a = put(&self->s, "one.", 10, NULL), b = put(&self->s, "one.", 10, &a);
+	u64 places[] = { b.offset, b.offset + 24 + 4 + 10 + 2 };
+	struct pmof_kv_recovered out;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		struct unreadable u = { .offset = places[i] };
+
+		ASSERT_EQ(0, recover_without(&self->s, &u, &out));
+		EXPECT_EQ(0, u.judged[PMOF_KV_NOT_HAPPENED]);
+		EXPECT_EQ(1, u.judged[PMOF_KV_HAPPENED]);
+		EXPECT_EQ(1, u.judged[PMOF_KV_UNREADABLE]);
+		EXPECT_EQ(1, u.lost);
+		EXPECT_EQ(0, out.live);
+		EXPECT_EQ(1, out.leftover);
+		EXPECT_FALSE(out.hole);
+	}
+}
+
 TEST_F(kv_check, unfinished_span)
 {
 	u32 class = pmof_kv_class_of(9 << 20);

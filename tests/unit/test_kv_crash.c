@@ -382,7 +382,7 @@ static void found_believed(void *context, u64 offset, u64 length)
 
 static void found_record(void *context __attribute__((unused)),
 			 const struct pmof_kv_record *r __attribute__((unused)),
-			 bool counts __attribute__((unused)))
+			 enum pmof_kv_happened happened __attribute__((unused)))
 {
 }
 

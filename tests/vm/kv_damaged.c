@@ -106,6 +106,13 @@ TEST_F(damaged, superseded)
 	ASSERT_EQ(0, say_sectors(older, newer));
 }
 
+TEST_F(damaged, is_newer)
+{
+	ASSERT_EQ(0, kv_get(self->fd, "newer", VALUE, 0, &self->r));
+	ASSERT_EQ(VALUE, self->r.get.value_length);
+	EXPECT_EQ('b', self->r.get.value[0]);
+}
+
 /* Says in which sector the object of a key begins that the script has put. */
 TEST_F(damaged, where)
 {

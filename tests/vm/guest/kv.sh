@@ -223,6 +223,55 @@ damaged_long() {
 	t "damaged: and is mended" damaged_open damaged_mend $((_long + 8))
 }
 
+# The log's first sector that is nothing else's.
+damaged_log_sector() {
+	_table=$((($(blockdev --getsize64 /dev/pmem0) >> 22) * 8))
+	echo $(((8192 + (_table + 63) / 64 * 64 + 511) / 512))
+}
+
+# A record of the sector, and of those behind it, tells of the key that is put twice.
+damaged_records() {
+	for _i in 1 2 3 4 5 6 7 8; do
+		put beside || return
+	done
+	damaged_twice
+}
+
+damaged_many_records() {
+	for _many in 1 2 3 4 5 6 7 8 9 10; do
+		damaged_records || return
+	done
+}
+
+# It is seen by the next list, at the latest with the next put.
+damaged_seen_in_log() {
+	damaged_bad $1 && until_true 15 fails_with EROFS put beside >/dev/null
+}
+
+# A sector of the log is bad, while the store is open or not, and mended by zeros.
+damaged_log_lost() {
+	_log=$(damaged_log_sector)
+	t "damaged: records of a key that is put twice" damaged_records
+	t "damaged: the sector of the older one" dd if=/dev/pmem0 of=/tmp/older bs=512 skip=$_older count=1
+	t "damaged: a sector of the log is bad" damaged_seen_in_log $_log
+	t "damaged: closed, and mended" damaged_open damaged_mend $_log
+	t "damaged: what its records had replaced does not come back" put beside
+	t "damaged: and the key has what replaced it" damaged_spoil is_newer
+	t "damaged: more records than a round has" damaged_many_records
+	t "damaged: some are gone behind a reboot" damaged_open zero_sector $_log
+	t "damaged: that is seen in the log" damaged_log "records of its log are gone"
+	t "damaged: for reading only, so" fails_with EROFS put beside
+	t "damaged: the check says so" damaged_check_log
+	t "damaged: format, once more" damaged_open pmof kv format --force /dev/pmem0
+}
+
+damaged_check_log() {
+	pmof_disconnect pmof0 && ns_disable data &&
+		pmof kv check /dev/pmem0 >$kv_out 2>&1
+	[ $? = 1 ] && grep -q "records of the log are gone" $kv_out && ns_enable data &&
+		[ "$(pmof_connect)" = pmof0 ]
+}
+
 # /dev/pmem0 is free.
 kv_damaged() {
 	t "damaged: format" pmof kv format --force /dev/pmem0
@@ -241,6 +290,7 @@ kv_damaged() {
 	t "damaged: open, it is not" damaged_open true
 	damaged_versions
 	damaged_long
+	damaged_log_lost
 	t "damaged: the store takes changes" put other
 	t "damaged: disconnect" pmof_disconnect pmof0
 	t "damaged: the client goes" remove_modules pmof-client
