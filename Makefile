@@ -69,7 +69,7 @@ install-modules: ## build the modules, and install them under updates/
 install-user: user install-lib install-tools ## install libraries, header, command, man pages, udev rules, systemd units
 
 uninstall: uninstall-user ## remove what install has installed, with the same variables; not /etc/pmof
-	$(Q)scripts/build-modules --uninstall "$(if $(NO_HEADERS),,$(KDIR))" "$(abspath $(BUILD))" "$(DESTDIR)"
+	$(Q)scripts/build-modules --uninstall "$(if $(NO_HEADERS),$(if $(DESTDIR),$(KDIR)),$(KDIR))" "$(abspath $(BUILD))" "$(DESTDIR)"
 
 uninstall-user: uninstall-lib uninstall-tools ## remove what install-user has installed
 

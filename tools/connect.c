@@ -308,6 +308,11 @@ static const struct reason connect_reasons[] = {
 	{ EPERM, "no permission", "run this as root" },
 	{ ENOTCONN, "the server has ended the session at once", "`dmesg` there says why" },
 	{ EREMOTEIO, "the server failed", "`dmesg` there says why" },
+	{ ENOSPC, "there are 1024 devices of pmof here", "`pmof list` shows them, `pmof disconnect` "
+	  "ends one" },
+	{ ECONNRESET, "the connection was lost at once",
+	  "try again, or with --wait: behind a crash of this machine the server may still hold what "
+	  "that has left" },
 	{ ENOMEM, "out of memory, here or at the server",
 	  "ask for fewer --queues, a smaller --depth or a smaller --max-call" },
 	{ 0 }
@@ -389,6 +394,18 @@ static int do_connect(struct connect *c, int *instance)
 	return ret;
 }
 
+#define DEVICE_LOSS	600	/* the kernel's default, seconds */
+
+/* What is accepted, and does not do what it seems to. */
+static void warn_of_times(const struct pmof_connect_args *args)
+{
+	int loss = args->device_loss_timeout ? atoi(args->device_loss_timeout) : DEVICE_LOSS;
+
+	if (args->fail_io_timeout && loss >= 0 && atoi(args->fail_io_timeout) > loss)
+		complain("warning: the device is given up, and requests fail, after %d s already "
+			 "(--device-loss-timeout)", loss);
+}
+
 static void print_instance(const struct connect *c, int instance)
 {
 	struct json_object *o;
@@ -425,6 +442,7 @@ int cmd_connect(int argc, char **argv)
 		return connect_files(c.file, c.wait);
 	if (do_connect(&c, &instance))
 		return EXIT_FAILED;
+	warn_of_times(&c.args);
 	print_instance(&c, instance);
 	return c.save && connect_save(&c.args, c.key_file, instance) ? EXIT_FAILED : EXIT_OK;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* /sys/class/pmof/pmofN. */
+#include <linux/netdevice.h>
 #include <linux/sysfs.h>
 
 #include "client.h"
@@ -60,15 +61,34 @@ CONN_ATTR(keep_alive_tmo, "%u", conn->opt.keep_alive_tmo);
 CONN_ATTR(bad_sectors, "%llu", pmof_bad_sectors(conn));
 CONN_ATTR(client_id, "%s", conn->opt.id);
 
-/* With its scope where it has one, as it is written: %pISpsc puts that behind the port. */
+/*
+ * With its scope, by name: numbers of interfaces change over a reboot, and udev makes a lasting
+ * name of this.  Of an interface that is gone there is the number only.
+ */
+static ssize_t scoped_show(const struct pmof_conn *conn, char *buf)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&conn->peer;
+	char scope[IFNAMSIZ];
+	struct net_device *dev;
+
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(conn->net, in6->sin6_scope_id);
+	if (dev)
+		strscpy(scope, dev->name, sizeof(scope));
+	else
+		snprintf(scope, sizeof(scope), "%u", in6->sin6_scope_id);
+	rcu_read_unlock();
+	return sysfs_emit(buf, "[%pI6c%%%s]:%u\n", &in6->sin6_addr, scope,
+			  ntohs(in6->sin6_port));
+}
+
 static ssize_t address_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	const struct sockaddr_storage *peer = &to_conn(dev)->peer;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)peer;
+	const struct pmof_conn *conn = to_conn(dev);
+	const struct sockaddr_storage *peer = &conn->peer;
 
-	if (peer->ss_family == AF_INET6 && in6->sin6_scope_id)
-		return sysfs_emit(buf, "[%pI6c%%%u]:%u\n", &in6->sin6_addr, in6->sin6_scope_id,
-				  ntohs(in6->sin6_port));
+	if (peer->ss_family == AF_INET6 && ((struct sockaddr_in6 *)peer)->sin6_scope_id)
+		return scoped_show(conn, buf);
 	return sysfs_emit(buf, "%pISpc\n", peer);
 }
 static DEVICE_ATTR_RO(address);
