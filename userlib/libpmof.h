@@ -106,9 +106,10 @@ int pmof_get_info(struct pmof_dev *dev, struct pmof_info *info, size_t info_size
  * returns, and not durable until a pmof_persist() that covers it.
  *
  * Source: PMOF_IOC_PUT.  Return: 0, all was written; or -errno, and any part
- * of the range may have been written (after -ERANGE, -EBADF, -EROFS and
- * -EINVAL: none).  Thread safe; puts that overlap in space and time leave
- * any mix of the two.
+ * of the range may have been written (after -ERANGE, -EBADF and -EINVAL:
+ * none; after -EROFS only if the right to write went while the connection was
+ * lost).  Thread safe; puts that overlap in space and time leave any mix of
+ * the two.
  */
 int pmof_put(struct pmof_dev *dev, const void *buf, uint64_t length, uint64_t offset,
 	     unsigned int flags);

@@ -24,7 +24,8 @@
  *              the key may be in what it cannot read; or, of a get, the object is spoilt
  *   -EIO       the connection was lost and has not been recovered in time
  *              (fail_io_timeout).  Of a put or delete: it was lost while that was under
- *              way, and the outcome is unknown; the library has asked for it
+ *              way, and the outcome is unknown; the library has asked for it.  Of a get
+ *              also: each of a thousand versions was replaced while it was read
  *   -ENODEV    the device was disconnected, or the namespace is not exported any more
  *   -EACCES    the server has withdrawn the rights
  *   -EPROTO    the server has answered what makes no sense

@@ -50,8 +50,12 @@ static int check(struct thread_data *td)
 	if (o->min_bs[DDIR_WRITE] < PMOF_OBJECT_MIN || o->min_bs[DDIR_WRITE] % 8 ||
 	    o->ba[DDIR_WRITE] % 8 || o->bs_unaligned || td->files[0]->file_offset % 8)
 		return refuse(td, "bs is 16 or more; bs, blockalign and offset are multiples of 8");
-	if (o->norandommap && o->iodepth > 1 && !o->serialize_overlap)
-		return refuse(td, "with norandommap, add serialize_overlap=1: one write of a block at a time");
+	/*
+	 * One write of an object at a time.  fio's map of blocks does not see to that where there is
+	 * none, where a distribution goes past it, and where the job begins anew.
+	 */
+	if (o->iodepth > 1)
+		td->o.serialize_overlap = 1;
 	return 0;
 }
 

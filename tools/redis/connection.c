@@ -39,10 +39,10 @@ typedef int array_length;
 static redisReplyObjectFunctions *hiredis;	/* what it has itself */
 static redisReplyObjectFunctions limited;
 
-/* hiredis makes room for as many as are announced, long before they come. */
+/* hiredis makes room for as many as are announced, long before they come.  No request nests. */
 static void *create_array(const redisReadTask *task, array_length elements)
 {
-	return elements > WORDS_MAX ? NULL : hiredis->createArray(task, elements);
+	return task->parent || elements > WORDS_MAX ? NULL : hiredis->createArray(task, elements);
 }
 
 /* By one thread. */

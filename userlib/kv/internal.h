@@ -23,6 +23,7 @@
 
 #define KV_ROUND	64	/* tasks in one round */
 #define KV_TRIES	16	/* of an operation, each on another session, or of a READ */
+#define KV_RACES	1024	/* READs of one get that others' puts were quicker than */
 #define KV_CALL_MAX	4096	/* no answer is longer, nor a message but PUT_INLINE's */
 #define KV_THRESHOLD	(16 << 10)	/* values up to here go by herd, where a message holds them */
 #define KV_READ_SMALL	(16 << 10)
@@ -90,6 +91,7 @@ struct kv_task {
 	const struct kv_stage *first;	/* where it begins, again if need be */
 	int result;
 	unsigned int tries;
+	unsigned int races;
 	uint64_t session;		/* of all that it has from the server */
 	uint64_t version;
 
