@@ -187,7 +187,8 @@ static void rescan(struct pmof_ns *ns, bool failed)
 	mutex_unlock(&bad->lock);
 	if (gained || sectors != before)
 		report(ns, sectors, gained);
-	if (gained || failed)
+	/* A service gives out what is good again; who logged in before reaches it by nothing. */
+	if (gained || failed || (ns->service_ops && sectors < before))
 		detach_sessions(ns);
 }
 
