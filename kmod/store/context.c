@@ -146,6 +146,7 @@ struct store_context *pmof_store_get_context(struct store *st, const struct pmof
 
 	if (c) {
 		c->refs++;
+		c->asked = jiffies;
 		/* Behind those that have been silent for longer. */
 		list_move_tail(&c->entry, &c->session->contexts);
 		return c;
@@ -170,6 +171,7 @@ struct store_context *pmof_store_get_context(struct store *st, const struct pmof
 
 void pmof_store_put_context(struct store *st, struct store_context *c)
 {
+	c->asked = jiffies;
 	if (!--c->refs && c->closed)
 		free_context(st, c);
 }

@@ -204,13 +204,12 @@ static int lost(void *context, u64 slot)
 	return pmof_kv_alloc_mark(&rec->st->alloc, slot) ? -EUCLEAN : 0;
 }
 
-/* Of what cannot be read nobody can say what became of it: it is not known. */
 static void record(void *context, const struct pmof_kv_record *r, enum pmof_kv_happened happened)
 {
 	struct recovery *rec = context;
 
 	cond_resched();
-	if (happened != PMOF_KV_UNREADABLE)
+	if (happened != PMOF_KV_NOT_KNOWN)
 		pmof_store_past_add(rec->st, r, happened == PMOF_KV_HAPPENED);
 }
 

@@ -104,12 +104,12 @@ static enum pmof_kv_happened is_there(const struct scan *s, const struct pmof_kv
 	struct pmof_kv_object o;
 
 	if (!header_readable(s, ref->offset, room))
-		return PMOF_KV_UNREADABLE;
+		return PMOF_KV_NOT_KNOWN;
 	if (!pmof_kv_get_header(s->base + ref->offset, s->sb, room, &o) ||
 	    o.generation != ref->generation)
 		return PMOF_KV_NOT_HAPPENED;
 	if (!trailer_readable(s, ref->offset, &o))
-		return PMOF_KV_UNREADABLE;
+		return PMOF_KV_NOT_KNOWN;
 	return pmof_kv_there(s->base, s->sb, ref->offset, room, &o) ? PMOF_KV_HAPPENED :
 								     PMOF_KV_NOT_HAPPENED;
 }
@@ -140,9 +140,14 @@ static void judge_records(struct scan *s)
 		if (!pmof_kv_get_record(s->base, s->sb, i, &r))
 			break;
 		happened = judge(s, &r);
+		/* What cannot be read is lost in any case, and what it replaced stays dead. */
 		if (happened != PMOF_KV_NOT_HAPPENED && r.old.offset &&
 		    s->nr_dead < s->out->records)
 			s->dead[s->nr_dead++] = r.old;
+		/* With a later round behind it it has: that is gone which named it as old. */
+		if (happened == PMOF_KV_NOT_HAPPENED &&
+		    (s->out->hole || i + PMOF_KV_ROUND < s->out->records))
+			happened = PMOF_KV_NOT_KNOWN;
 		s->ops->record(s->context, &r, happened);
 	}
 	sort(s->dead, s->nr_dead, sizeof(*s->dead), sort_refs, NULL);

@@ -9,8 +9,8 @@
 enum pmof_kv_happened {
 	PMOF_KV_NOT_HAPPENED,
 	PMOF_KV_HAPPENED,
-	/* Its object cannot be read: lost in any case, and what it replaced stays dead. */
-	PMOF_KV_UNREADABLE,
+	/* Its object cannot be read, or a record may be gone that told of its end. */
+	PMOF_KV_NOT_KNOWN,
 };
 
 struct pmof_kv_recover_ops {

@@ -261,13 +261,23 @@ static bool session_holds_up(const struct store *st, const struct store_session 
 	return false;
 }
 
-/* A file that holds up and asks for nothing.  What has requests may wait for itself. */
+static unsigned long grace(void)
+{
+	return msecs_to_jiffies(READ_ONCE(reclaim_ms));
+}
+
+static bool is_long_ago(unsigned long since)
+{
+	return time_after(jiffies, since + HELD_GRACES * grace());
+}
+
+/* Has it a file that holds up and has asked for nothing for long? */
 static bool session_sleeps(const struct store *st, const struct store_session *s)
 {
 	const struct store_context *c;
 
 	list_for_each_entry(c, &s->contexts, entry)
-		if (!c->refs && holds_up(st, c))
+		if (!c->refs && is_long_ago(c->asked) && holds_up(st, c))
 			return true;
 	return false;
 }
@@ -276,12 +286,12 @@ static bool session_sleeps(const struct store *st, const struct store_session *s
  * While space is left nobody waits, but each chunk that it is taken from has its class for life:
  * one file that sleeps on an address must not make all of them of the size that is overwritten.
  */
-static bool too_much_held(const struct store *st, unsigned long grace)
+static bool too_much_held(const struct store *st)
 {
 	u64 most = ((u64)st->m.sb.nr_chunks << PMOF_KV_CHUNK_SHIFT) / HELD_PART;
 
 	return st->held && (st->retired_bytes > most || st->retired.count > HELD_SLOTS) &&
-	       time_after(jiffies, st->held_since + HELD_GRACES * grace);
+	       is_long_ago(st->held_since);
 }
 
 static void end_sessions(struct store *st, bool (*match)(const struct store *st,
@@ -302,12 +312,11 @@ static void end_sessions(struct store *st, bool (*match)(const struct store *st,
  */
 void pmof_store_press(struct store *st)
 {
-	unsigned long grace = msecs_to_jiffies(READ_ONCE(reclaim_ms));
 	struct store_req *r;
 	bool pressing = false;
 
 	list_for_each_entry(r, &st->starved, entry) {
-		if (r->status || !r->since || time_before(jiffies, r->since + grace))
+		if (r->status || !r->since || time_before(jiffies, r->since + grace()))
 			continue;
 		if (holds_up(st, r->context))
 			r->status = PMOF_KV_SC_NO_SPACE;
@@ -316,6 +325,6 @@ void pmof_store_press(struct store *st)
 	}
 	if (pressing)
 		end_sessions(st, session_holds_up);
-	else if (too_much_held(st, grace))
+	else if (too_much_held(st))
 		end_sessions(st, session_sleeps);
 }

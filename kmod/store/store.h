@@ -77,6 +77,7 @@ struct store_context {
 	u32 refs;			/* requests */
 	bool closed;
 	u64 writer;
+	unsigned long asked;		/* jiffies; a request of it came, or was answered */
 	u64 low;			/* [K6] it may READ an address from this epoch on, */
 	u64 high;			/* up to this one; low 0: none */
 	struct store_outcome *outcomes;	/* STORE_OUTCOMES, by number; or NULL */

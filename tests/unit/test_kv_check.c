@@ -329,7 +329,7 @@ TEST_F(kv_check, unreadable_object)
 		ASSERT_EQ(0, recover_without(&self->s, &u, &out));
 		EXPECT_EQ(0, u.judged[PMOF_KV_NOT_HAPPENED]);
 		EXPECT_EQ(1, u.judged[PMOF_KV_HAPPENED]);
-		EXPECT_EQ(1, u.judged[PMOF_KV_UNREADABLE]);
+		EXPECT_EQ(1, u.judged[PMOF_KV_NOT_KNOWN]);
 		EXPECT_EQ(1, u.lost);
 		EXPECT_EQ(0, out.live);
 		EXPECT_EQ(1, out.leftover);

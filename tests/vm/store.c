@@ -371,7 +371,10 @@ TEST_F_TIMEOUT(store, reclaim_ends_who_holds_it_up, 90)
 		if (rc < 0)
 			continue;
 		ASSERT_EQ(0, rc) TH_LOG("%d", i);
-		ASSERT_EQ(0, kv_commit(self->fd, PMOF_KV_COMMIT, p.prepare.lease, ANY, &r));
+		/* On a slow machine it has slept for long by now. */
+		rc = kv_commit(self->fd, PMOF_KV_COMMIT, p.prepare.lease, ANY, &r);
+		lost += rc < 0;
+		ASSERT_GE(0, rc) TH_LOG("%d", i);
 	}
 	EXPECT_EQ(1, lost);
 	EXPECT_EQ(evicted + 2, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));

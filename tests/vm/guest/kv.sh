@@ -248,13 +248,19 @@ damaged_seen_in_log() {
 	damaged_bad $1 && until_true 15 fails_with EROFS put beside >/dev/null
 }
 
+# What closing has cleared is there again, as behind a power cut.
+damaged_log_cut() {
+	damaged_mend $1 && dd if=/tmp/older of=/dev/pmem0 bs=512 seek=$_older count=1 oflag=direct
+}
+
 # A sector of the log is bad, while the store is open or not, and mended by zeros.
 damaged_log_lost() {
 	_log=$(damaged_log_sector)
 	t "damaged: records of a key that is put twice" damaged_records
-	t "damaged: the sector of the older one" dd if=/dev/pmem0 of=/tmp/older bs=512 skip=$_older count=1
 	t "damaged: a sector of the log is bad" damaged_seen_in_log $_log
-	t "damaged: closed, and mended" damaged_open damaged_mend $_log
+	t "damaged: the sector of the older one then" \
+		dd if=/dev/pmem0 of=/tmp/older bs=512 skip=$_older count=1 iflag=direct
+	t "damaged: a cut, and the log is mended" damaged_open damaged_log_cut $_log
 	t "damaged: what its records had replaced does not come back" put beside
 	t "damaged: and the key has what replaced it" damaged_spoil is_newer
 	t "damaged: more records than a round has" damaged_many_records
