@@ -176,7 +176,7 @@ static void rescan(struct pmof_ns *ns, bool failed)
 	bool gained;
 
 	/* Nothing there, and nothing known. */
-	if (!pmof_bad_any(bad) && !READ_ONCE(bad->sectors))
+	if (!failed && !pmof_bad_any(bad) && !READ_ONCE(bad->sectors))
 		return;
 	mutex_lock(&bad->lock);
 	sectors = read_list(ns, &bad->spare);
@@ -233,6 +233,45 @@ void pmof_bad_kick(struct pmof_ns *ns)
 	mod_delayed_work(system_unbound_wq, &ns->bad.rescan, 0);
 }
 
+#define UNMAP_TIME	HZ	/* from our return until the kernel has unmapped a failed page */
+
+/*
+ * May a repair begin?  Not while a page is failing: the kernel unmaps it when that is over, and
+ * the driver, which maps it again, must come behind that.  The caller holds bad.mend.
+ */
+bool pmof_bad_mendable(const struct pmof_ns *ns)
+{
+	lockdep_assert_held(&ns->bad.mend);
+	return !ns->bad.failing && time_after_eq(jiffies, ns->bad.mend_after);
+}
+
+/* Behind a repair that is under way, which may take from the list, and ahead of all others. */
+static bool list_failed(struct pmof_ns *ns, u64 offset, u64 end)
+{
+	struct badblocks *list = ns->bad.list;
+	bool listed = true;
+	u64 at;
+
+	mutex_lock(&ns->bad.mend);
+	ns->bad.failing = true;
+	for (at = offset; at < end && listed; at += PMOF_BAD_PAGE) {
+		badblocks_set(list, at >> SECTOR_SHIFT, PMOF_BAD_PAGE >> SECTOR_SHIFT, 1);
+		listed = pmof_bad_count(ns, at, PMOF_BAD_PAGE) == PMOF_BAD_PAGE >> SECTOR_SHIFT;
+		if (listed)
+			SetPageHWPoison(virt_to_page(ns->addr + at));
+	}
+	mutex_unlock(&ns->bad.mend);
+	return listed;
+}
+
+static void failed_is_over(struct pmof_ns *ns)
+{
+	mutex_lock(&ns->bad.mend);
+	ns->bad.failing = false;
+	ns->bad.mend_after = jiffies + UNMAP_TIME;
+	mutex_unlock(&ns->bad.mend);
+}
+
 /*
  * The memory of a range has failed: puts all of it on the list; the caller holds the
  * namespace's mutex.  When this returns no HCA reaches it, and no message that was looked
@@ -244,22 +283,19 @@ void pmof_bad_kick(struct pmof_ns *ns)
  */
 bool pmof_bad_failed(struct pmof_ns *ns, u64 offset, u64 length)
 {
-	u64 end = round_up(offset + length, PMOF_BAD_PAGE), at;
-	struct badblocks *list = ns->bad.list;
+	u64 end = round_up(offset + length, PMOF_BAD_PAGE);
+	bool listed;
 
-	offset = round_down(offset, PMOF_BAD_PAGE);
-	if (!list || end > ns->size)
+	if (!ns->bad.list || end > ns->size)
 		return false;
-	for (at = offset; at < end; at += PMOF_BAD_PAGE) {
-		badblocks_set(list, at >> SECTOR_SHIFT, PMOF_BAD_PAGE >> SECTOR_SHIFT, 1);
-		if (pmof_bad_count(ns, at, PMOF_BAD_PAGE) != PMOF_BAD_PAGE >> SECTOR_SHIFT)
-			return false;
-		SetPageHWPoison(virt_to_page(ns->addr + at));
+	listed = list_failed(ns, round_down(offset, PMOF_BAD_PAGE), end);
+	if (listed) {
+		locked_rescan(ns, true);
+		/* A service works without a session, too. */
+		pmof_service_settle(ns);
 	}
-	locked_rescan(ns, true);
-	/* A service works without a session, too. */
-	pmof_service_settle(ns);
-	return true;
+	failed_is_over(ns);
+	return listed;
 }
 
 /* --- with the namespace ----------------------------------------------------------- */
@@ -268,6 +304,7 @@ void pmof_bad_init(struct pmof_ns *ns)
 {
 	mutex_init(&ns->bad.scan);
 	mutex_init(&ns->bad.lock);
+	mutex_init(&ns->bad.mend);
 	INIT_DELAYED_WORK(&ns->bad.rescan, rescan_work);
 	pmof_repair_init_ns(ns);
 }
@@ -279,6 +316,7 @@ int pmof_bad_open(struct pmof_ns *ns)
 	int rc;
 
 	bad->list = ns->bdev.bdev->bd_disk->bb;
+	bad->mend_after = jiffies;
 	rc = alloc_pages_of(&bad->pages) ?: alloc_pages_of(&bad->spare);
 	if (rc)
 		return rc;

@@ -20,6 +20,9 @@ struct pmof_bad {
 	struct pmof_pages spare;	/* for the next time */
 	u64 sectors;
 	struct delayed_work rescan;
+	struct mutex mend;		/* a repair is under way, or the list gets a failed page */
+	bool failing;			/* mend: it is not out of reach yet */
+	unsigned long mend_after;	/* mend: jiffies; the kernel may still unmap it */
 	u64 seq;			/* pmof_sessions_mutex: times that pages were added */
 };
 
@@ -37,6 +40,7 @@ void pmof_bad_close(struct pmof_ns *ns);
 void pmof_bad_rescan(struct pmof_ns *ns);
 void pmof_bad_kick(struct pmof_ns *ns);
 bool pmof_bad_failed(struct pmof_ns *ns, u64 offset, u64 length);
+bool pmof_bad_mendable(const struct pmof_ns *ns);
 u64 pmof_bad_count(struct pmof_ns *ns, u64 offset, u64 length);
 enum pmof_bad_kind pmof_bad_look(const struct pmof_ns *ns, u64 offset, u64 length);
 int pmof_bad_status_slow(const struct pmof_ns *ns, u64 offset, u64 length);

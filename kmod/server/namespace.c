@@ -55,19 +55,23 @@ static struct pmof_ns *get_holder(const void *holder)
 	return found;
 }
 
-/* The pages are out of every HCA's reach, or else the namespace is. */
-static void pages_failed(struct pmof_ns *ns, u64 offset, u64 length)
+/*
+ * The pages are out of every HCA's reach, or else the namespace is.  0: they are on the list; else
+ * the kernel must leave them mapped, for who enables the namespace again does not know them.
+ */
+static int pages_failed(struct pmof_ns *ns, u64 offset, u64 length)
 {
 	/* The device as a whole: 0 and U64_MAX. */
 	if (pmof_range_ok(offset, length, ns->size) && length < ns->size) {
 		pr_err("namespace %s: the memory of %s has failed: %llu bytes at %llu\n",
 		       pmof_ns_name(ns), ns->path, length, offset);
 		if (pmof_bad_failed(ns, offset, length))
-			return;
+			return 0;
 	}
 	pr_err("namespace %s: %s is going or has failed, disabled\n", pmof_ns_name(ns),
 	       ns->path);
 	pmof_ns_disable(ns);
+	return -EIO;
 }
 
 /*
@@ -78,16 +82,17 @@ static void pages_failed(struct pmof_ns *ns, u64 offset, u64 length)
 static int notify_failure(struct dax_device *dax, u64 offset, u64 length, int mf_flags)
 {
 	struct pmof_ns *ns = get_holder(dax_holder(dax));
+	int rc = -EOPNOTSUPP;	/* nobody's: the kernel marks the page itself */
 
 	if (!ns)
 		return -ENODEV;
 	mutex_lock(&ns->mutex);
 	if (ns->enabled && ns->dax == dax)
-		pages_failed(ns, offset, length);
+		rc = pages_failed(ns, offset, length);
 	mutex_unlock(&ns->mutex);
 	config_item_put(&ns->group.cg_item);
 	module_put(THIS_MODULE);
-	return 0;
+	return rc;
 }
 
 static const struct dax_holder_operations holder_ops = {

@@ -8,11 +8,14 @@
 
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/page-flags.h>
 #include <linux/sched/mm.h>
 
 #include "flush.h"
+
+#define RETRY_MS	20	/* while a page is failing */
 
 static struct workqueue_struct *repair_wq;
 
@@ -191,6 +194,27 @@ static void drop_ended(struct list_head *pending)
 	}
 }
 
+/* False: not now, it stays the first.  That is bounded by the drain of a failed page's sessions. */
+static bool serve_first(struct pmof_ns *ns, struct pmof_srv_req *req)
+{
+	bool now;
+
+	/* The one before may have repaired it: then it is a worker's, as any other. */
+	if (!pmof_bad_status_slow(ns, range_of(req)->offset, range_of(req)->length)) {
+		list_del(&req->entry);
+		pmof_flush_queue(req);
+		return true;
+	}
+	mutex_lock(&ns->bad.mend);
+	now = pmof_bad_mendable(ns);
+	if (now) {
+		list_del(&req->entry);
+		handle(req);
+	}
+	mutex_unlock(&ns->bad.mend);
+	return now;
+}
+
 /* One takes milliseconds, and there may be thousands of them: no end waits for others'. */
 static void repair_work_fn(struct work_struct *work)
 {
@@ -205,12 +229,8 @@ static void repair_work_fn(struct work_struct *work)
 		req = list_first_entry_or_null(&pending, struct pmof_srv_req, entry);
 		if (!req)
 			break;
-		list_del(&req->entry);
-		/* The one before may have repaired it: then it is a worker's, as any other. */
-		if (pmof_bad_status_slow(ns, range_of(req)->offset, range_of(req)->length))
-			handle(req);
-		else
-			pmof_flush_queue(req);
+		if (!serve_first(ns, req))
+			msleep(RETRY_MS);
 	}
 	memalloc_noio_restore(noio);
 }
