@@ -144,7 +144,7 @@ static void judge_records(struct scan *s)
 		if (happened != PMOF_KV_NOT_HAPPENED && r.old.offset &&
 		    s->nr_dead < s->out->records)
 			s->dead[s->nr_dead++] = r.old;
-		/* With a later round behind it it has: that is gone which named it as old. */
+		/* A later round tells that it has: what named it as old is gone. */
 		if (happened == PMOF_KV_NOT_HAPPENED &&
 		    (s->out->hole || i + PMOF_KV_ROUND < s->out->records))
 			happened = PMOF_KV_NOT_KNOWN;
