@@ -146,7 +146,6 @@ struct store_context *pmof_store_get_context(struct store *st, const struct pmof
 
 	if (c) {
 		c->refs++;
-		c->asked = jiffies;
 		/* Behind those that have been silent for longer. */
 		list_move_tail(&c->entry, &c->session->contexts);
 		return c;

@@ -178,7 +178,6 @@ void pmof_store_retire(struct store *st, const struct pmof_kv_ref *ref)
 		return;
 	}
 	st->retired_of[pmof_kv_alloc_class(&st->alloc, ref->offset)]++;
-	st->retired_bytes += pmof_kv_alloc_room(&st->alloc, ref->offset);
 }
 
 /* The lowest epoch of an address that may still be READ. */
@@ -220,7 +219,6 @@ void pmof_store_reclaim(struct store *st)
 	     epoch < low; n++) {
 		pmof_store_slots_pop(&st->retired);
 		st->retired_of[pmof_kv_alloc_class(&st->alloc, slot)]--;
-		st->retired_bytes -= pmof_kv_alloc_room(&st->alloc, slot);
 		give(st, slot);
 	}
 	note_held(st, low);
@@ -282,6 +280,16 @@ static bool session_sleeps(const struct store *st, const struct store_session *s
 	return false;
 }
 
+static u64 retired_bytes(const struct store *st)
+{
+	u64 bytes = 0;
+	u32 class;
+
+	for (class = 1; class <= PMOF_KV_CLASSES; class++)
+		bytes += st->retired_of[class] * pmof_kv_class_size(class);
+	return bytes;
+}
+
 /*
  * While space is left nobody waits, but each chunk that it is taken from has its class for life:
  * one file that sleeps on an address must not make all of them of the size that is overwritten.
@@ -290,8 +298,8 @@ static bool too_much_held(const struct store *st)
 {
 	u64 most = ((u64)st->m.sb.nr_chunks << PMOF_KV_CHUNK_SHIFT) / HELD_PART;
 
-	return st->held && (st->retired_bytes > most || st->retired.count > HELD_SLOTS) &&
-	       is_long_ago(st->held_since);
+	return st->held && is_long_ago(st->held_since) &&
+	       (st->retired.count > HELD_SLOTS || retired_bytes(st) > most);
 }
 
 static void end_sessions(struct store *st, bool (*match)(const struct store *st,

@@ -77,7 +77,7 @@ struct store_context {
 	u32 refs;			/* requests */
 	bool closed;
 	u64 writer;
-	unsigned long asked;		/* jiffies; a request of it came, or was answered */
+	unsigned long asked;		/* jiffies; its last request has ended */
 	u64 low;			/* [K6] it may READ an address from this epoch on, */
 	u64 high;			/* up to this one; low 0: none */
 	struct store_outcome *outcomes;	/* STORE_OUTCOMES, by number; or NULL */
@@ -196,7 +196,6 @@ struct store {
 	u64 epoch;
 	struct store_slots retired;	/* with the epoch */
 	u32 retired_of[PMOF_KV_CLASSES + 1];
-	u64 retired_bytes;
 	u64 held;			/* the epoch of the first if a file keeps it from use, */
 	unsigned long held_since;	/* jiffies; since when it was seen to */
 	struct list_head holding;	/* contexts with an address out */

@@ -341,10 +341,7 @@ TEST_F_TIMEOUT(store, reclaim_ends_who_holds_it_up, 90)
 	ASSERT_EQ(0, kv_get(fd, "l1", 0, 0, &r));
 	ASSERT_NE(0, r.get.epoch);
 	/* 16 chunks each: only some fit. */
-	for (i = 0; i < (int)chunks / 16 + 2; i++) {
-		ASSERT_EQ(0, kv_prepare(self->fd, "l2", 60 << 20, 0, &p)) TH_LOG("%d", i);
-		ASSERT_EQ(0, kv_commit(self->fd, PMOF_KV_COMMIT, p.prepare.lease, ANY, &r));
-	}
+	ASSERT_EQ(0, put_spans(self->fd, "l2", chunks / 16 + 2));
 	EXPECT_EQ(evicted + 1, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));
 	/* Its client is back. */
 	EXPECT_EQ(0, kv_get(fd, "l1", 100, 0, &r));
