@@ -1,37 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A store's messages (docs/kv.md): what each does, what it refuses, and what nobody may
- * get by them. On a connection to a namespace with a store: PMOF_STORE_INSTANCE.
+ * get by them. When what was superseded is used again: reclaim.c.
  */
-#include "kvcall.h"
-#include "kselftest_harness.h"
-
-#define ANY	PMOF_KV_EXPECT_ANY
-#define NONE	PMOF_KV_EXPECT_NONE
-
-static int store_instance(void)
-{
-	return atoi(vm_env("PMOF_STORE_INSTANCE", "pmof0") + strlen("pmof"));
-}
-
-FIXTURE(store) {
-	int fd;
-	int other;		/* another file of the same connection */
-};
-
-FIXTURE_SETUP(store)
-{
-	self->fd = vm_open(store_instance(), O_RDWR);
-	self->other = vm_open(store_instance(), O_RDWR);
-	ASSERT_LE(0, self->fd);
-	ASSERT_LE(0, self->other);
-}
-
-FIXTURE_TEARDOWN(store)
-{
-	close(self->fd);
-	close(self->other);
-}
+#include "store.h"
 
 static bool value_is(const union kv_reply *r, const char *value)
 {
@@ -86,14 +58,6 @@ TEST_F(store, expected_versions)
 /* --- prepare, write, commit ----------------------------------------------------------- */
 
 static char big[6 << 20], back[6 << 20];
-
-static void fill(char *p, size_t n, unsigned int seed)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		p[i] = (i * 131 + i / 4099 + seed) & 0xff;
-}
 
 /* READs the object whose address a GET has given, and looks whether it is that one. */
 static bool read_object(int fd, const union kv_reply *r, const char *key, const char *value)
@@ -229,156 +193,6 @@ TEST_F(store, fresh_chunk)
 	}
 	if (!fresh)
 		SKIP(return, "no chunk is free");
-}
-
-/* --- epochs ---------------------------------------------------------------------------- */
-
-/* [K6] What somebody may READ stays as it is, however often the key is put. */
-TEST_F(store, addresses_hold)
-{
-	union kv_reply g, r;
-	uint64_t epoch;
-	int i;
-
-	fill(big, 3000, 1);
-	ASSERT_EQ(0, kv_put_numbered(self->fd, "g1", big, 3000, ANY, 0, NULL));
-	ASSERT_EQ(0, kv_get(self->other, "g1", 0, 0, &g));
-	epoch = g.get.epoch;
-	for (i = 0; i < 300; i++) {
-		fill(back, 3000, i + 2);
-		ASSERT_EQ(0, kv_put_numbered(self->fd, "g1", back, 3000, ANY, 0, NULL));
-	}
-	EXPECT_LE(300, kv_stat(self->fd, PMOF_KV_STAT_RETIRED));
-	ASSERT_EQ(0, vm_get(self->fd, g.get.offset + sizeof(struct pmof_kv_object_header) + 2, back,
-			    3000));
-	EXPECT_EQ(0, memcmp(big, back, 3000));
-	/* A report about others does not free it; about itself it does. */
-	EXPECT_EQ(0, kv_get(self->other, "g1", 4000, epoch, &r));
-	EXPECT_LE(300, kv_stat(self->fd, PMOF_KV_STAT_RETIRED));
-	EXPECT_EQ(0, kv_get(self->other, "g1", 4000, epoch + 1, &r));
-	for (i = 0; i < 10; i++)
-		kv_stat(self->fd, PMOF_KV_STAT_RETIRED);
-	EXPECT_EQ(0, kv_stat(self->fd, PMOF_KV_STAT_RETIRED));
-	EXPECT_EQ(0, kv_delete(self->fd, "g1", ANY));
-}
-
-/* Puts objects of 16 chunks each, by leases. */
-static int put_spans(int fd, const char *key, unsigned int n)
-{
-	union kv_reply p, r;
-	int rc = 0;
-
-	while (n-- && !rc) {
-		rc = kv_prepare(fd, key, 60 << 20, 0, &p);
-		if (!rc)
-			rc = kv_commit(fd, PMOF_KV_COMMIT, p.prepare.lease, ANY, &r);
-	}
-	return rc;
-}
-
-/*
- * [K6] One that sleeps on an address while much is superseded is ended, long before nothing is
- * left but what is superseded: else all chunks become of the size that somebody overwrites.
- * Takes two spans, which the next test takes, too.
- */
-TEST_F_TIMEOUT(store, sleepers_hold_little_up, 90)
-{
-	uint64_t evicted = kv_stat(self->fd, PMOF_KV_STAT_EVICTED), had;
-	int instance = vm_connect("queues=1,reconnect_delay=1"), fd, i;
-	union kv_reply r;
-
-	ASSERT_LE(0, instance);
-	fd = vm_open(instance, O_RDWR);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, kv_put(self->fd, "m1", "small", ANY, NULL));
-	ASSERT_EQ(0, kv_get(fd, "m1", 0, 0, &r));
-	ASSERT_NE(0, r.get.epoch);
-	/* A little may be held up for any time. */
-	for (i = 0; i < 3; i++)
-		ASSERT_EQ(0, kv_put(self->fd, "m1", "small", ANY, NULL));
-	ASSERT_EQ(0, put_spans(self->fd, "m2", 1));
-	sleep(12);
-	ASSERT_EQ(0, kv_put(self->fd, "m1", "small", ANY, NULL));
-	EXPECT_EQ(4, kv_stat(self->fd, PMOF_KV_STAT_RETIRED));
-	EXPECT_EQ(evicted, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));
-	/* A sixteenth of the store is less than one of these. */
-	ASSERT_GT(16 * 16, kv_stat(self->fd, PMOF_KV_STAT_CHUNKS));
-	ASSERT_EQ(0, put_spans(self->fd, "m2", 1));
-	for (i = 0; i < 150 && kv_stat(self->fd, PMOF_KV_STAT_EVICTED) == evicted; i++)
-		usleep(100000);
-	EXPECT_EQ(evicted + 1, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));
-	for (i = 0; i < 50 && kv_stat(self->fd, PMOF_KV_STAT_RETIRED); i++)
-		usleep(100000);
-	EXPECT_EQ(0, kv_stat(self->fd, PMOF_KV_STAT_RETIRED));
-	/* From now on what was superseded is used again. */
-	had = kv_stat(self->fd, PMOF_KV_STAT_FREE_CHUNKS);
-	ASSERT_EQ(0, put_spans(self->fd, "m2", 2));
-	EXPECT_EQ(had, kv_stat(self->fd, PMOF_KV_STAT_FREE_CHUNKS));
-	/* Its client is back. */
-	EXPECT_EQ(0, kv_get(fd, "m1", 100, 0, &r));
-	close(fd);
-	EXPECT_EQ(0, vm_disconnect(instance));
-	EXPECT_EQ(0, kv_delete(self->fd, "m1", ANY));
-	EXPECT_EQ(0, kv_delete(self->fd, "m2", ANY));
-}
-
-/*
- * [K6] A session that may READ what was superseded, and does not say more, is ended while
- * somebody else wants the space: only then. Takes all of the store's chunks.
- */
-TEST_F_TIMEOUT(store, reclaim_ends_who_holds_it_up, 90)
-{
-	uint64_t evicted = kv_stat(self->fd, PMOF_KV_STAT_EVICTED);
-	int instance = vm_connect("queues=1,reconnect_delay=1"), fd, i;
-	uint64_t chunks = kv_stat(self->fd, PMOF_KV_STAT_CHUNKS);
-	union kv_reply p, r;
-	int lost = 0;
-
-	ASSERT_LE(0, instance);
-	fd = vm_open(instance, O_RDWR);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, kv_put(self->fd, "l1", "small", ANY, NULL));
-	ASSERT_EQ(0, kv_get(fd, "l1", 0, 0, &r));
-	ASSERT_NE(0, r.get.epoch);
-	/* 16 chunks each: only some fit. */
-	ASSERT_EQ(0, put_spans(self->fd, "l2", chunks / 16 + 2));
-	EXPECT_EQ(evicted + 1, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));
-	/* Its client is back. */
-	EXPECT_EQ(0, kv_get(fd, "l1", 100, 0, &r));
-	close(fd);
-	EXPECT_EQ(0, vm_disconnect(instance));
-	/* The file that holds it up itself is told so, and its session not ended. */
-	ASSERT_EQ(0, kv_get(self->fd, "l1", 0, 0, &r));
-	for (i = 0; i < (int)chunks / 16 + 2; i++) {
-		int rc = kv_prepare(self->fd, "l2", 60 << 20, 0, &p);
-
-		if (rc) {
-			EXPECT_EQ(PMOF_KV_SC_NO_SPACE, rc);
-			break;
-		}
-		ASSERT_EQ(0, kv_commit(self->fd, PMOF_KV_COMMIT, p.prepare.lease, ANY, &r));
-	}
-	EXPECT_GT((int)chunks / 16 + 2, i);
-	EXPECT_EQ(evicted + 1, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));
-	ASSERT_EQ(0, kv_get(self->fd, "l1", 100, r.get.epoch + 1000000, &r));
-	/* Another file of the session may belong to somebody else: then that is ended, too. */
-	ASSERT_EQ(0, kv_get(self->other, "l1", 0, 0, &r));
-	for (i = 0; i < (int)chunks / 16 + 2; i++) {
-		int rc = kv_prepare(self->fd, "l2", 60 << 20, 0, &p);
-
-		lost += rc < 0;
-		if (rc < 0)
-			continue;
-		ASSERT_EQ(0, rc) TH_LOG("%d", i);
-		/* On a slow machine it has slept for long by now. */
-		rc = kv_commit(self->fd, PMOF_KV_COMMIT, p.prepare.lease, ANY, &r);
-		lost += rc < 0;
-		ASSERT_GE(0, rc) TH_LOG("%d", i);
-	}
-	EXPECT_EQ(1, lost);
-	EXPECT_EQ(evicted + 2, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));
-	EXPECT_EQ(0, kv_delete(self->fd, "l1", ANY));
-	EXPECT_EQ(0, kv_delete(self->fd, "l2", ANY));
 }
 
 /* --- numbers ----------------------------------------------------------------------------- */
