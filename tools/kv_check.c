@@ -62,6 +62,7 @@ static const struct {
 	[KV_FAULT_TRAILER] = { "trailer", "a live object's trailer has a VF that nobody writes",
 			       false },
 	[KV_FAULT_RECORD] = { "record", "a record of the log names what is no slot", false },
+	[KV_FAULT_GONE] = { "object", "an object is gone that a record of the log names", false },
 	[KV_FAULT_LOG] = { "log", "records of the log are gone: what they deleted or replaced may be back",
 			   false },
 };
@@ -78,7 +79,7 @@ static void see_fault(void *context, const struct kv_fault *f)
 	put_u64(o, "offset", f->offset);
 	if (faults[f->kind].two)
 		put_u64(o, "other_offset", f->other);
-	if (f->kind == KV_FAULT_RECORD || f->kind == KV_FAULT_LOG)
+	if (f->kind == KV_FAULT_RECORD || f->kind == KV_FAULT_GONE || f->kind == KV_FAULT_LOG)
 		put_u64(o, "record", f->other);
 	if (f->kind != KV_FAULT_LOG)
 		put_u64(o, "version", f->generation);

@@ -17,6 +17,7 @@ enum kv_fault_kind {
 	KV_FAULT_SLOT,		/* a live object's slot is in use already, or no slot */
 	KV_FAULT_TRAILER,	/* a live object's trailer has a VF that nobody writes */
 	KV_FAULT_RECORD,	/* record @other of the log names @offset, which is no slot */
+	KV_FAULT_GONE,		/* record @other of the log, which counts, names @offset: nothing is there */
 	KV_FAULT_LOG,		/* record @other is gone, and some behind it are not: no cut does that */
 	KV_FAULTS
 };

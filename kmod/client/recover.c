@@ -264,9 +264,27 @@ void pmof_conn_time_limit(struct pmof_conn *conn, s32 *limit, s32 seconds)
 	spin_lock_irq(&conn->state_lock);
 	WRITE_ONCE(*limit, seconds);
 	if (conn->state == PMOF_RECOVERING) {
+		/* No other refusal is that error: those that come from now on wait again. */
+		if (conn->refuse == -EIO && !is_due(conn, conn->opt.fail_io_timeout)) {
+			set_refuse(conn, 0);
+			/* The disk is to be stopped again. */
+			mod_delayed_work(pmof_wq, &conn->recover, 0);
+		}
 		arm(&conn->fail_io, conn->opt.fail_io_timeout, conn->lost_at);
 		arm(&conn->loss, conn->opt.device_loss_timeout, conn->lost_at);
 	}
+	spin_unlock_irq(&conn->state_lock);
+}
+
+/**
+ * pmof_conn_retry - the administrator has changed the delay between attempts
+ * @conn: connection; if it waits for its next attempt that is made at once
+ */
+void pmof_conn_retry(struct pmof_conn *conn)
+{
+	spin_lock_irq(&conn->state_lock);
+	if (conn->state == PMOF_RECOVERING)
+		mod_delayed_work(pmof_wq, &conn->recover, 0);
 	spin_unlock_irq(&conn->state_lock);
 }
 
@@ -392,8 +410,9 @@ static void recover_work(struct work_struct *work)
 
 	/* Memory must not be freed by writing to the block device, which waits for us. */
 	noio = memalloc_noio_save();
-	if (conn->attached && READ_ONCE(conn->state) != PMOF_LIVE) {
+	if (READ_ONCE(conn->state) == PMOF_RECOVERING)
 		pmof_blk_pause(conn);
+	if (conn->attached && READ_ONCE(conn->state) != PMOF_LIVE) {
 		say_lost(conn);
 		device_goes = pmof_device_goes(conn->ibdev);
 		pmof_conn_detach(conn);

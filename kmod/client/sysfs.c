@@ -192,17 +192,28 @@ static ssize_t number_store(struct device *dev, struct device_attribute *attr, c
 	return count;
 }
 
-#define NUMBER(_name, _field, _min, _max)					\
+/* Of a delay that is under way perhaps. */
+static ssize_t delay_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	ssize_t rc = number_store(dev, attr, buf, count);
+
+	if (rc > 0)
+		pmof_conn_retry(to_conn(dev));
+	return rc;
+}
+
+#define NUMBER(_name, _field, _min, _max, _store)				\
 	static struct number_attr number_##_name = {				\
-		.attr = __ATTR(_name, 0644, number_show, number_store),		\
+		.attr = __ATTR(_name, 0644, number_show, _store),		\
 		.offset = offsetof(struct pmof_conn, _field),			\
 		.min = (_min), .max = (_max) }
 
 /* Up to how many bytes a put or get is copied; above that its pages are pinned. */
-NUMBER(copy_max, copy_max, 0, PMOF_BOUNCE_SIZE);
+NUMBER(copy_max, copy_max, 0, PMOF_BOUNCE_SIZE, number_store);
 /* While so many are under way on a queue, durable puts wait to share the next one. */
-NUMBER(trains, trains, 1, PMOF_MAX_DEPTH);
-NUMBER(reconnect_delay, opt.reconnect_delay, 1, PMOF_RECONNECT_DELAY_MAX);
+NUMBER(trains, trains, 1, PMOF_MAX_DEPTH, number_store);
+NUMBER(reconnect_delay, opt.reconnect_delay, 1, PMOF_RECONNECT_DELAY_MAX, delay_store);
 
 /* Time limits of recovery, in seconds; -1: none. */
 struct limit_attr {

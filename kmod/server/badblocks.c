@@ -173,7 +173,7 @@ static void rescan(struct pmof_ns *ns, bool failed)
 {
 	struct pmof_bad *bad = &ns->bad;
 	u64 sectors, before;
-	bool gained;
+	bool gained, lost;
 
 	/* Nothing there, and nothing known. */
 	if (!failed && !pmof_bad_any(bad) && !READ_ONCE(bad->sectors))
@@ -182,13 +182,14 @@ static void rescan(struct pmof_ns *ns, bool failed)
 	sectors = read_list(ns, &bad->spare);
 	before = bad->sectors;
 	gained = pmof_pages_gained(&bad->pages, &bad->spare);
+	lost = pmof_pages_gained(&bad->spare, &bad->pages);
 	swap(bad->pages, bad->spare);
 	WRITE_ONCE(bad->sectors, sectors);
 	mutex_unlock(&bad->lock);
 	if (gained || sectors != before)
 		report(ns, sectors, gained);
 	/* A service gives out what is good again; who logged in before reaches it by nothing. */
-	if (gained || failed || (ns->service_ops && sectors < before))
+	if (gained || failed || (ns->service_ops && lost))
 		detach_sessions(ns);
 }
 
@@ -305,6 +306,8 @@ void pmof_bad_init(struct pmof_ns *ns)
 	mutex_init(&ns->bad.scan);
 	mutex_init(&ns->bad.lock);
 	mutex_init(&ns->bad.mend);
+	/* Not with each enable: the kernel may unmap what failed ahead of a disable. */
+	ns->bad.mend_after = jiffies;
 	INIT_DELAYED_WORK(&ns->bad.rescan, rescan_work);
 	pmof_repair_init_ns(ns);
 }
@@ -316,7 +319,6 @@ int pmof_bad_open(struct pmof_ns *ns)
 	int rc;
 
 	bad->list = ns->bdev.bdev->bd_disk->bb;
-	bad->mend_after = jiffies;
 	rc = alloc_pages_of(&bad->pages) ?: alloc_pages_of(&bad->spare);
 	if (rc)
 		return rc;

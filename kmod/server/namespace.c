@@ -82,7 +82,7 @@ static int pages_failed(struct pmof_ns *ns, u64 offset, u64 length)
 static int notify_failure(struct dax_device *dax, u64 offset, u64 length, int mf_flags)
 {
 	struct pmof_ns *ns = get_holder(dax_holder(dax));
-	int rc = -EOPNOTSUPP;	/* nobody's: the kernel marks the page itself */
+	int rc = -EOPNOTSUPP;	/* nobody's: as where there is no holder */
 
 	if (!ns)
 		return -ENODEV;

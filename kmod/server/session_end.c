@@ -114,8 +114,8 @@ static void watch_keep_alive(struct pmof_session *s)
 
 static void watch_login(struct pmof_session *s)
 {
-	/* The login came in time, and is being answered. */
-	if (s->ns && !s->refused) {
+	/* The login came in time, and is being answered, or waits for another session's end. */
+	if ((s->ns && !s->refused) || s->awaits) {
 		queue_delayed_work(pmof_watch_wq, &s->watch, PMOF_SRV_LOGIN_TIMEOUT);
 		return;
 	}

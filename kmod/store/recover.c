@@ -140,14 +140,19 @@ static void judge_records(struct scan *s)
 		if (!pmof_kv_get_record(s->base, s->sb, i, &r))
 			break;
 		happened = judge(s, &r);
+		/*
+		 * A later round tells that it has, for none begins ahead of the last one's
+		 * fence: the object is gone, or what named it as old.
+		 */
+		if (happened == PMOF_KV_NOT_HAPPENED &&
+		    (s->out->hole || i + PMOF_KV_ROUND < s->out->records)) {
+			happened = PMOF_KV_NOT_KNOWN;
+			s->out->vanished++;
+		}
 		/* What cannot be read is lost in any case, and what it replaced stays dead. */
 		if (happened != PMOF_KV_NOT_HAPPENED && r.old.offset &&
 		    s->nr_dead < s->out->records)
 			s->dead[s->nr_dead++] = r.old;
-		/* A later round tells that it has: what named it as old is gone. */
-		if (happened == PMOF_KV_NOT_HAPPENED &&
-		    (s->out->hole || i + PMOF_KV_ROUND < s->out->records))
-			happened = PMOF_KV_NOT_KNOWN;
 		s->ops->record(s->context, &r, happened);
 	}
 	sort(s->dead, s->nr_dead, sizeof(*s->dead), sort_refs, NULL);

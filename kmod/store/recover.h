@@ -38,6 +38,7 @@ struct pmof_kv_recovered {
 	u64 leftover;
 	u64 lost;
 	u32 records;
+	u32 vanished;		/* new objects of records that count, which are nowhere */
 	bool hole;		/* others are gone: what they have superseded may be live again */
 };
 

@@ -172,7 +172,8 @@ struct store {
 	siphash_key_t hash_key;
 	bool read_only;			/* damaged, or failed: it takes no changes */
 	bool unsettled;			/* damaged when it was opened: its log still counts */
-	bool lost_slots;		/* they cannot be read: any key may be there */
+	bool log_is_bad;		/* it was found so since the opening */
+	bool lost_slots;		/* they cannot be read, or are gone: any key may be there */
 
 	struct pmof_kv_index index;
 	struct pmof_kv_alloc alloc;

@@ -293,8 +293,10 @@ static void check_medium(struct store *st)
 {
 	const struct pmof_kv_super *sb = &st->m.sb;
 
-	if (!pmof_service_bad(st->ns, 0, sb->log + sb->nr_records * PMOF_KV_RECORD_SIZE))
+	if (st->log_is_bad ||
+	    !pmof_service_bad(st->ns, 0, sb->log + sb->nr_records * PMOF_KV_RECORD_SIZE))
 		return;
+	st->log_is_bad = true;
 	pmof_store_damaged(st, "a bad sector lies in its superblock, chunk table or log");
 	/* While it is known what the records have superseded: the next opening may not. */
 	pmof_store_clear_all(st);
@@ -309,8 +311,7 @@ static void get_ready(struct store *st)
 	st->nr_taken = 0;
 	st->copied = 0;
 	st->check_left = STORE_CHECK_STEPS;
-	if (!st->read_only)
-		check_medium(st);
+	check_medium(st);
 	if (!st->read_only && (pmof_store_log_full(st) || pmof_store_needs_generations(st)))
 		pmof_store_checkpoint(st);
 }

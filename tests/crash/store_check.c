@@ -124,6 +124,7 @@ static void see_fault(void *context, const struct kv_fault *f)
 		[KV_FAULT_SLOT] = "a slot has two owners",
 		[KV_FAULT_TRAILER] = "a trailer that nobody writes",
 		[KV_FAULT_RECORD] = "a record names what is no slot",
+		[KV_FAULT_GONE] = "an object is gone that a record names",
 		[KV_FAULT_LOG] = "records of the log are gone",
 	};
 

@@ -260,6 +260,28 @@ TEST_F(kv_check, record_is_gone)
 	EXPECT_EQ(first, self->seen.fault[0].offset);
 }
 
+/* A sector with the header of what was committed, mended by zeros: what it had replaced stays dead. */
+TEST_F(kv_check, object_is_gone)
+{
+	struct pmof_kv_ref a = put(&self->s, "one.", 10, NULL), b = put(&self->s, "one.", 10, &a);
+	unsigned int i;
+
+	memset((char *)self->s.m.base + b.offset, 0, 8);
+	for (i = 0; i < PMOF_KV_ROUND - 1; i++)
+		put(&self->s, "two.", 10, NULL);
+	ASSERT_EQ(0, verify(&self->s, &self->r, &self->seen));
+	/* It may have been under way. */
+	EXPECT_EQ(0, self->r.found.vanished);
+	EXPECT_EQ(PMOF_KV_ROUND, self->r.found.live);
+	put(&self->s, "two.", 10, NULL);
+	ASSERT_EQ(0, verify(&self->s, &self->r, &self->seen));
+	EXPECT_EQ(1, self->r.found.vanished);
+	EXPECT_EQ(PMOF_KV_ROUND, self->r.found.live);
+	EXPECT_EQ(KV_FAULT_GONE, self->seen.fault[0].kind);
+	EXPECT_EQ(b.offset, self->seen.fault[0].offset);
+	EXPECT_EQ(1, self->seen.fault[0].other);
+}
+
 /* --- what cannot be read ------------------------------------------------------------------- */
 
 struct unreadable {

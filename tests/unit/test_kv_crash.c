@@ -460,6 +460,8 @@ static bool recover(struct store *s)
 		s->faults++;
 		return true;
 	}
+	/* No cut makes away with that. */
+	s->faults += out.vanished || out.hole;
 	s->last_generation = out.last_generation;
 	if (dies(s))
 		return false;
