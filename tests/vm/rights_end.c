@@ -101,6 +101,7 @@ static int carol_comes(void)
 }
 
 #define DEAF	5
+#define SERIES	12	/* a second each */
 
 static bool open_deaf(struct keyed *deaf, int n)
 {
@@ -134,6 +135,32 @@ TEST_F_TIMEOUT(rights, few_wait_for_an_end, 90)
 	EXPECT_EQ(0, k_login(&deaf[0], "alice", ALICE,
 			     PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
 	k_close(&deaf[0]);
+}
+
+/*
+ * Whose takeover waits for many ends, one behind the other, has sent his login in time, though it is
+ * answered behind the time for that.
+ */
+TEST_F_TIMEOUT(rights, takeover_of_many, 90)
+{
+	struct pmof_login_reply reply;
+	struct keyed deaf[SERIES], bob;
+	const void *msg;
+	double since;
+	ssize_t n;
+	int i;
+
+	ASSERT_TRUE(open_deaf(deaf, SERIES));
+	ASSERT_EQ(0, k_prepare(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
+	since = vm_now();
+	ASSERT_EQ(0, wc_send(&bob.s.admin, &bob.sent, sizeof(bob.sent)));
+	n = wc_recv(&bob.s.admin, &msg, 40000 * vm_time_factor());
+	ASSERT_LT(0, n);
+	EXPECT_EQ(0, pmof_get_login_reply(msg, n, &reply));
+	EXPECT_LT(10, vm_now() - since);
+	k_close(&bob);
+	for (i = 0; i < SERIES; i++)
+		k_close(&deaf[i]);
 }
 
 /* Who waits is refused like anybody, and then keeps nobody from coming. */

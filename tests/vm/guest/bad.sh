@@ -60,7 +60,9 @@ bad_blocks() {
 	t "connect again" bad_again block=1
 	t "pmof info" sh -c 'pmof info pmof0 | grep -q "bad sectors.*1"'
 	suite bad 100 env PMOF_BAD_OFF=$((2082 * 512)) $PROGRAMS/bad
+	t "connect again, by rpc" bad_again block=1,persist=rpc
 	suite bad-rpc 100 env PMOF_BAD_OFF=$((2082 * 512)) $PROGRAMS/bad -t puts
+	t "and by what is best" bad_again block=1
 
 	t "block: the bad sector" sector_eio pmof0 2082 1 direct
 	t "block: its neighbours" sh -c 'dd if=/dev/pmof0 bs=512 skip=2081 count=1 iflag=direct of=/tmp/s && dd if=/dev/pmof0 bs=512 skip=2083 count=5 iflag=direct of=/tmp/s'
