@@ -102,8 +102,31 @@ bad_blocks() {
 	suite bad_late 400 env PMOF_BAD_LIST=/sys/block/$bad_dev/badblocks \
 		PMOF_BAD_RESCAN=$ns/$bad_name/rescan PMOF_BAD_PORT=$ports/1/enable \
 		LAB_SERVER_IP=$LAB_IP PMOF_NS=$bad_name $PROGRAMS/bad_late
+	bad_device_goes
 	rm $ports/1/namespaces/$bad_name
 	ns_remove $bad_name
+}
+
+# The driver lets go of the PMEM under the load of somebody.
+bad_device_goes() {
+	_driver=$(realpath /sys/block/$bad_dev/device/driver)
+	_device=$(basename "$(realpath /sys/block/$bad_dev/device)")
+	t "the device will go: connect" bad_connect block=1
+	dd if=/dev/zero of=/dev/pmof0 bs=4096 count=20000 oflag=direct 2>/dev/null &
+	_load=$!
+	sleep 1
+	t "the device goes with I/O running" timeout 60 sh -c "echo $_device >$_driver/unbind"
+	t "no session is left when it has" bad_dead
+	wait $_load
+	t "nor the device" test ! -b /dev/$bad_dev
+	t "the namespace is disabled" test "$(cat $ns/$bad_name/enable)" = 0
+	t "and cannot be enabled" fails_with . ns_enable $bad_name
+	t "the device comes back" sh -c "echo $_device >$_driver/bind"
+	t "it is there" until_true 10 test -b /dev/$bad_dev
+	t "so is the namespace" ns_enable $bad_name
+	t "connect again" bad_again block=1
+	t "it can be written" dd if=/tmp/page of=/dev/pmof0 bs=4096 count=1 oflag=direct
+	t "disconnect" pmof_disconnect pmof0
 }
 
 # A page of the medium fails under the load of somebody.
