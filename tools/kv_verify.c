@@ -121,8 +121,8 @@ static void see_record(void *context, const struct pmof_kv_record *r, enum pmof_
 		fault(c, KV_FAULT_RECORD, r->new.offset, c->record, r->new.generation);
 	if (r->old.offset && !pmof_kv_slot_ok(c->base, &c->r->sb, r->old.offset, &size))
 		fault(c, KV_FAULT_RECORD, r->old.offset, c->record, r->old.generation);
-	/* All can be read here. */
-	if (judged == PMOF_KV_NOT_KNOWN)
+	/* All can be read here; behind a hole others tell. */
+	if (judged == PMOF_KV_NOT_KNOWN && !c->r->found.hole)
 		fault(c, KV_FAULT_GONE, r->new.offset, c->record, r->new.generation);
 	c->r->counted += happened;
 	c->record++;

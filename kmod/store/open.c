@@ -275,7 +275,7 @@ static int settle(struct recovery *rec)
 	if (rec->twice)
 		pmof_store_damaged(st, "some keys are there twice");
 	if (st->lost_slots)
-		pmof_store_damaged(st, "some objects cannot be read, or are gone");
+		pmof_store_damaged(st, "bad sectors lie in some objects");
 	if (rec->hole)
 		pmof_store_damaged(st, "records of its log are gone; older objects may be back");
 	/* [K4] Behind it what was believed is durable.  It was, mostly: no emulated delay. */
@@ -320,8 +320,10 @@ static int scan(struct store *st)
 		pmof_store_past_sort(st);
 		rec.hole = found.hole;
 		/* Under whatever key. */
-		if (found.vanished)
+		if (found.vanished) {
+			pmof_store_damaged(st, "objects that its log names are gone");
 			st->lost_slots = true;
+		}
 		rc = settle(&rec);
 	}
 	if (!rc)

@@ -147,7 +147,7 @@ static void judge_records(struct scan *s)
 		if (happened == PMOF_KV_NOT_HAPPENED &&
 		    (s->out->hole || i + PMOF_KV_ROUND < s->out->records)) {
 			happened = PMOF_KV_NOT_KNOWN;
-			s->out->vanished++;
+			s->out->vanished += !s->out->hole;
 		}
 		/* What cannot be read is lost in any case, and what it replaced stays dead. */
 		if (happened != PMOF_KV_NOT_HAPPENED && r.old.offset &&
