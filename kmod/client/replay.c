@@ -127,7 +127,7 @@ int pmof_req_again(struct pmof_conn *conn, struct pmof_req *req)
 	if (rc != -EAGAIN)
 		return rc;
 	rc = pmof_req_allowed(conn, req);
-	/* What it covers may be gone, and it cannot tell. */
+	/* [V5] What it covers may be gone, and it cannot tell. */
 	if (!rc && req->opcode == PMOF_OP_PERSIST && req->epoch != READ_ONCE(conn->epoch)) {
 		/* The file is told now, and not a second time. */
 		rc = req->file ? file_check_and_advance_wb_err(req->file) : 0;

@@ -38,7 +38,7 @@ struct pmof_kv_recovered {
 	u64 leftover;
 	u64 lost;
 	u32 records;
-	u32 vanished;		/* new objects of records that count, which are nowhere; without a hole */
+	u32 vanished;		/* new objects of records that count: nowhere; 0 with a hole */
 	bool hole;		/* others are gone: what they have superseded may be live again */
 };
 
