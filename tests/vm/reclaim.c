@@ -50,6 +50,18 @@ static int put_spans(int fd, const char *key, unsigned int n)
 	return rc;
 }
 
+/* A file of a connection that may READ what @key has now; or -1. */
+static int open_with_address(int instance, const char *key)
+{
+	int fd = vm_open(instance, O_RDWR);
+	union kv_reply r;
+
+	if (fd < 0 || (!kv_get(fd, key, 0, 0, &r) && r.get.epoch))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /*
  * [K6] One that sleeps on an address while much is superseded is ended, long before nothing is
  * left but what is superseded: else all chunks become of the size that somebody overwrites.
@@ -62,11 +74,9 @@ TEST_F_TIMEOUT(store, sleepers_hold_little_up, 90)
 	union kv_reply r;
 
 	ASSERT_LE(0, instance);
-	fd = vm_open(instance, O_RDWR);
-	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, kv_put(self->fd, "m1", "small", ANY, NULL));
-	ASSERT_EQ(0, kv_get(fd, "m1", 0, 0, &r));
-	ASSERT_NE(0, r.get.epoch);
+	fd = open_with_address(instance, "m1");
+	ASSERT_LE(0, fd);
 	/* A little may be held up for any time. */
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, kv_put(self->fd, "m1", "small", ANY, NULL));
@@ -109,11 +119,9 @@ TEST_F_TIMEOUT(store, ends_who_holds_it_up, 90)
 	int lost = 0;
 
 	ASSERT_LE(0, instance);
-	fd = vm_open(instance, O_RDWR);
-	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, kv_put(self->fd, "l1", "small", ANY, NULL));
-	ASSERT_EQ(0, kv_get(fd, "l1", 0, 0, &r));
-	ASSERT_NE(0, r.get.epoch);
+	fd = open_with_address(instance, "l1");
+	ASSERT_LE(0, fd);
 	/* 16 chunks each: only some fit. */
 	ASSERT_EQ(0, put_spans(self->fd, "l2", chunks / 16 + 2));
 	EXPECT_EQ(evicted + 1, kv_stat(self->fd, PMOF_KV_STAT_EVICTED));

@@ -113,6 +113,14 @@ static bool open_deaf(struct keyed *deaf, int n)
 	return true;
 }
 
+/* Sends his login; the reply is his to take. */
+static int bob_takes_over(struct keyed *bob)
+{
+	int rc = k_prepare(bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER);
+
+	return rc ? rc : wc_send(&bob->s.admin, &bob->sent, sizeof(bob->sent));
+}
+
 /*
  * Sessions take their time to end, one behind the other, and have many ousters: few wait for
  * that, to nobody's harm.  So many deaf ones that the crowd is there before the last has ended.
@@ -151,9 +159,8 @@ TEST_F_TIMEOUT(rights, takeover_of_many, 90)
 	int i;
 
 	ASSERT_TRUE(open_deaf(deaf, SERIES));
-	ASSERT_EQ(0, k_prepare(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
+	ASSERT_EQ(0, bob_takes_over(&bob));
 	since = vm_now();
-	ASSERT_EQ(0, wc_send(&bob.s.admin, &bob.sent, sizeof(bob.sent)));
 	n = wc_recv(&bob.s.admin, &msg, 40000 * vm_time_factor());
 	ASSERT_LT(0, n);
 	EXPECT_EQ(0, pmof_get_login_reply(msg, n, &reply));
@@ -173,8 +180,7 @@ TEST_F_TIMEOUT(rights, key_changes_meanwhile, 90)
 	int i;
 
 	ASSERT_TRUE(open_deaf(deaf, DEAF));
-	ASSERT_EQ(0, k_prepare(&bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
-	ASSERT_EQ(0, wc_send(&bob.s.admin, &bob.sent, sizeof(bob.sent)));
+	ASSERT_EQ(0, bob_takes_over(&bob));
 	ASSERT_EQ(0, order("set_key bob " EVE));
 	n = wc_recv(&bob.s.admin, &msg, 20000 * vm_time_factor());
 	EXPECT_LT(0, n);
