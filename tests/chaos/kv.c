@@ -117,13 +117,15 @@ static double wait_answers(double seconds)
 	return (vm_now() - start) * 1000;
 }
 
-static uint64_t changed(void)
+/* Through a device. */
+static uint64_t changed(unsigned int d)
 {
 	uint64_t sum = 0;
-	unsigned int i;
+	unsigned int t;
 
-	for (i = 0; i < nr_workers; i++)
-		sum += __atomic_load_n(&workers[i].recorder.changed, __ATOMIC_ACQUIRE);
+	for (t = 0; t < nr_threads; t++)
+		sum += __atomic_load_n(&workers[d * nr_threads + t].recorder.changed,
+				       __ATOMIC_ACQUIRE);
 	return sum;
 }
 
@@ -131,13 +133,17 @@ static uint64_t changed(void)
 static bool wait_changed(double seconds)
 {
 	double start = vm_now();
-	uint64_t before = changed();
+	uint64_t before[DEVICES_MAX];
+	unsigned int d;
 
-	while (changed() == before) {
-		if (vm_now() - start > seconds)
-			return false;
-		usleep(2000);
-	}
+	for (d = 0; d < nr_devices; d++)
+		before[d] = changed(d);
+	for (d = 0; d < nr_devices; d++)
+		while (changed(d) == before[d]) {
+			if (vm_now() - start > seconds)
+				return false;
+			usleep(2000);
+		}
 	return true;
 }
 
@@ -214,7 +220,12 @@ static bool look(void)
 	return true;
 }
 
-static bool write_history(uint64_t *ops, uint64_t *unknown)
+/* In this round, and all that were refused in any. */
+struct totals {
+	uint64_t ops, unknown, refused;
+};
+
+static bool write_history(struct totals *t)
 {
 	char path[64];
 	unsigned int i;
@@ -226,27 +237,28 @@ static bool write_history(uint64_t *ops, uint64_t *unknown)
 		return false;
 	print_begin(f);
 	for (i = 0; i < nr_workers; i++) {
-		*ops += workers[i].recorder.history.nr;
-		print_history(f, &workers[i].recorder.history, unknown);
+		t->ops += workers[i].recorder.history.nr;
+		t->refused += workers[i].recorder.refused;
+		print_history(f, &workers[i].recorder.history, &t->unknown);
 		workers[i].gap = 0;
 	}
 	if (!look() && !*recording.error)
 		snprintf(recording.error, sizeof(recording.error), "no answer in a quiet store");
-	print_history(f, &observer.history, unknown);
+	print_history(f, &observer.history, &t->unknown);
 	return !fclose(f);
 }
 
 static void do_check(char *answer, double seconds)
 {
-	uint64_t ops = 0, unknown = 0;
+	struct totals t = { 0 };
 
 	__atomic_store_n(&order, PARK, __ATOMIC_RELEASE);
-	if (!wait_parked(seconds) || !write_history(&ops, &unknown)) {
+	if (!wait_parked(seconds) || !write_history(&t)) {
 		snprintf(answer, HOST_ANSWER, "hung");
 		return;
 	}
-	snprintf(answer, HOST_ANSWER, "checked %u %" PRIu64 " %" PRIu64 " %s", nr_rounds, ops,
-		 unknown, recording.error);
+	snprintf(answer, HOST_ANSWER, "checked %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %s", nr_rounds,
+		 t.ops, t.unknown, t.refused, recording.error);
 	__atomic_store_n(&order, RUN, __ATOMIC_RELEASE);
 }
 

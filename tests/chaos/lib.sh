@@ -199,6 +199,13 @@ disturb() {
 
 # --- a round -----------------------------------------------------------------------
 
+# record NUMBER: the round's line.
+record() {
+	printf '%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n' "$1" "$kind" "$hold" "${recovery:-0}" \
+		"${gap:-0}" "${acks:-0}" "${unknown:-0}" "${rewritten:-0}" "${lost:-0}" "${corrupt:-0}" \
+		"${problems[*]:-}" >>"$out/rounds.tsv"
+}
+
 # What both clients say: sets recovery and gap (of the slower one), and the counts.
 recovered() {
 	local t
@@ -213,6 +220,13 @@ recovered() {
 		((a <= recovery)) || recovery=$a
 		((b <= gap)) || gap=$b
 	done
+}
+
+# no_refusal BEFORE: as many were refused before the round. In most kinds of rounds the namespace and the
+# right to it are there all the time, or at least as long as the port is.
+no_refusal() {
+	[[ $kind == @(port|disable|revoke|server-module) ]] || ((refused == $1)) ||
+		problem "$((refused - $1)) refused without a reason"
 }
 
 # Nobody has had an acknowledgement while there was no server: or nothing has happened.
@@ -231,9 +245,7 @@ one_round() {
 	((${#problems[@]})) || recovered
 	((${#problems[@]})) || felt
 	((${#problems[@]})) || checked
-	printf '%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n' "$1" "$kind" "$hold" "${recovery:-0}" \
-		"${gap:-0}" "${acks:-0}" "${unknown:-0}" "${rewritten:-0}" "${lost:-0}" "${corrupt:-0}" \
-		"${problems[*]:-}" >>"$out/rounds.tsv"
+	record "$1"
 	if ((${#problems[@]})); then
 		say "round $1: $kind ($hold ms, $victim): ${problems[*]}"
 	else
@@ -306,6 +318,25 @@ clean_up() {
 	wait
 }
 
+# the_end NUMBER: the loads look at all once more, and the lab at what the kernels have said.
+the_end() {
+	local t
+	problems=() kind=end hold=0 recovery=0 gap=0 lost=0 corrupt=0
+	both end "$hung_after"
+	for t in "${texts[@]}"; do
+		[[ $t == ended ]] || problem "$t"
+		[[ $t =~ ([0-9]+)\ LOST\ ([0-9]+)\ CORRUPT ]] || continue
+		lost=$((lost + BASH_REMATCH[1])) corrupt=$((corrupt + BASH_REMATCH[2]))
+	done
+	server end
+	wait "$lab" || problem "the VMs failed: $out/lab.log"
+	((${#problems[@]})) || return 0
+	record "$1"
+	say "the end: ${problems[*]}"
+	tail -n 30 "$out/lab.log"
+	return 1
+}
+
 # run_rounds CLIENT-SCRIPT: true if all was well.
 run_rounds() {
 	local i done_rounds=0 failed=0
@@ -323,13 +354,13 @@ run_rounds() {
 		one_round "$i" || { failed=1; break; }
 		done_rounds=$i
 	done
-	((failed == 0)) || dump
-	report "$done_rounds"
 	if ((failed == 0)); then
-		both end
-		server end
-		wait "$lab" || { failed=1; tail -n 30 "$out/lab.log"; }
+		the_end "$i" || failed=1
 	else
+		dump
+	fi
+	report "$done_rounds"
+	if ((failed)); then
 		tail -qn 5 "$run"/ctl/client*.out
 		say "logs: $run; to repeat: make ${out##*/} ROUNDS=$rounds SEED=$seed"
 	fi

@@ -9,7 +9,7 @@
  *   check   stands still, compares what was acknowledged since the last check, and some of what was
  *           before, goes on
  *   reload  closes the device, loads the module anew, connects
- *   end     ends
+ *   end     compares all of it once more, and ends
  * -r: connects again when the device is dead; without, that is a failure.
  */
 #include <inttypes.h>
@@ -206,35 +206,71 @@ static void check_all(void)
 		pthread_join(checker[i], NULL);
 }
 
-static void do_check(char *answer, size_t size, double seconds)
+struct totals {
+	uint64_t acks, unknown, refused, rewritten;
+	unsigned int lost, corrupt;
+	const char *error;	/* "": none */
+};
+
+static struct totals add_up(void)
 {
-	unsigned int lost = 0, corrupt = 0;
-	uint64_t acks = 0, unknown = 0, refused = 0, rewritten = 0;
-	const char *error = failure;
+	struct totals t = { .error = failure };
 	int i;
 
+	for (i = 0; i < KINDS; i++) {
+		t.lost += workers[i].lost;
+		t.corrupt += workers[i].corrupt;
+		t.acks += workers[i].acks;
+		t.unknown += workers[i].unknown;
+		t.refused += workers[i].refused;
+		t.rewritten += workers[i].rewritten;
+		workers[i].gap = 0;
+		if (*workers[i].error)
+			t.error = workers[i].error;
+	}
+	return t;
+}
+
+/* False: they do not stand still.  They go on when order says so. */
+static bool check_quiet(double seconds, struct totals *t)
+{
 	__atomic_store_n(&order, PARK, __ATOMIC_RELEASE);
 	if (!wait_parked(seconds)) {
 		show_stacks("before a check");
+		return false;
+	}
+	check_all();
+	fflush(stdout);
+	*t = add_up();
+	return true;
+}
+
+static void do_check(char *answer, size_t size, double seconds)
+{
+	struct totals t;
+
+	if (!check_quiet(seconds, &t)) {
 		snprintf(answer, size, "hung");
 		return;
 	}
-	check_all();
-	for (i = 0; i < KINDS; i++) {
-		lost += workers[i].lost;
-		corrupt += workers[i].corrupt;
-		acks += workers[i].acks;
-		unknown += workers[i].unknown;
-		refused += workers[i].refused;
-		rewritten += workers[i].rewritten;
-		workers[i].gap = 0;
-		if (*workers[i].error)
-			error = workers[i].error;
-	}
-	fflush(stdout);
 	snprintf(answer, size, "checked %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %s",
-		 acks, unknown, refused, rewritten, lost, corrupt, error);
+		 t.acks, t.unknown, t.refused, t.rewritten, t.lost, t.corrupt, t.error);
 	__atomic_store_n(&order, RUN, __ATOMIC_RELEASE);
+}
+
+/* All of the table once more: what a round has done to the slots that others had written. */
+static void do_end(char *answer, size_t size, double seconds)
+{
+	struct totals t;
+
+	recheck = CHUNKS;
+	if (!check_quiet(seconds, &t))
+		snprintf(answer, size, "hung at the end");
+	else if (t.lost || t.corrupt || *t.error)
+		snprintf(answer, size, "at the end: %u LOST %u CORRUPT %s", t.lost, t.corrupt,
+			 t.error);
+	else
+		snprintf(answer, size, "ended");
 }
 
 static void do_reload(char *answer, size_t size)
@@ -256,7 +292,7 @@ static bool serve(const char *verb, double seconds, char *answer)
 	else if (!strcmp(verb, "reload"))
 		do_reload(answer, HOST_ANSWER);
 	else if (!strcmp(verb, "end"))
-		snprintf(answer, HOST_ANSWER, "ended");
+		do_end(answer, HOST_ANSWER, seconds);
 	return strcmp(verb, "end") != 0;
 }
 
@@ -279,15 +315,17 @@ static struct slot *make_table(void)
 static void start_workers(unsigned int index, uint64_t seed)
 {
 	struct slot *table = make_table();
+	struct pmof_info info;
 	int i;
 
-	if (!table)
+	if (!table || vm_info(device.persist_fd, &info))
 		abort();
 	for (i = 0; i < KINDS; i++) {
 		workers[i].kind = i;
 		workers[i].base = (uint64_t)((index - 1) * KINDS + i) * AREA;
 		workers[i].state = (seed + 1) * 0x9e3779b97f4a7c15ULL + index * 16 + i;
 		workers[i].slot = table + i * SLOTS;
+		workers[i].generation = info.generation;
 		workers[i].buf = vm_pages(SLOT);
 		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
 			abort();

@@ -15,6 +15,7 @@
 #define BATCH		3	/* puts before a PERSIST; SLOTS is a multiple */
 #define CHUNK		12	/* slots that are compared at once; SLOTS is a multiple */
 #define RECHECK		1	/* chunks of earlier rounds that are compared again in each */
+#define CHUNKS		(SLOTS / CHUNK)
 
 /* What a slot may hold: the last durable write, or any of those begun since. */
 struct slot {
@@ -41,6 +42,8 @@ struct worker {
 	/* Read by the thread that talks to the host. */
 	uint64_t acks, unknown;
 	uint64_t refused;		/* of the unknown ones: no namespace, no right, no link */
+	uint64_t told;			/* PERSISTs that say what was put may be gone, since a check */
+	uint64_t generation;		/* at the last check */
 	uint64_t rewritten;		/* slots, before what was acknowledged could be compared */
 	double last_ack, gap;		/* monotonic seconds; the longest time between two */
 	enum kind kind;
@@ -77,9 +80,12 @@ void slot_durable(struct slot *s, uint64_t seq);
 /* Writes slot after slot, until END. */
 void *work(void *worker);
 
+/* Chunks that are compared whether they were written or not: RECHECK, or all CHUNKS. */
+extern unsigned int recheck;
+
 /*
  * Compares the slots that were written since it was last called, and some of the others in turn,
- * with the namespace. Sets lost and corrupt, and prints what is wrong. A thread's function.
+ * with the namespace. Sets lost, corrupt and error, and prints what is wrong. A thread's function.
  */
 void *check_worker(void *worker);
 

@@ -8,20 +8,19 @@
 #define PMOF_F_NOREPLAY 0
 #endif
 
-/* What an operation may fail with while the connection, the namespace or the right is gone. */
+/*
+ * What an operation may fail with while the connection, the namespace or the right is gone.
+ * Who waits for as long as it takes has all done again that may be.
+ */
 static bool expected(const struct worker *w, int rc)
 {
 	switch (rc) {
 	case -EIO:
-		/* Who waits for as long as it takes has all done again that may be. */
-		return !device.patient || w->kind == PUT_NOREPLAY || w->kind == PERSIST ||
-		       w->kind == COMMIT;
+		return !device.patient || w->kind == PUT_NOREPLAY;
 	case -ENODEV:
 	case -EACCES:
 	case -ENOLINK:
 		return true;
-	case -ESTALE:	/* a COMMIT that was done, and is done again */
-		return w->kind == COMMIT;
 	default:
 		return false;
 	}
@@ -74,6 +73,18 @@ static bool one_put(struct worker *w, unsigned int i, uint32_t flags)
 	return true;
 }
 
+/* A restart is told once; the check asks whether there was one. */
+static bool persist(struct worker *w, unsigned int first)
+{
+	int rc = vm_persist(device.persist_fd, slot_offset(w, first), BATCH * SLOT);
+
+	if (rc != -EIO || !device.patient)
+		return outcome(w, "persist", rc);
+	w->unknown++;
+	w->told++;
+	return false;
+}
+
 /* Puts to neighbours, and one PERSIST for those that were done. */
 static bool persist_batch(struct worker *w, unsigned int first)
 {
@@ -88,8 +99,7 @@ static bool persist_batch(struct worker *w, unsigned int first)
 					      SLOT, 0)))
 			seq[k] = 0;
 	}
-	if (!outcome(w, "persist", vm_persist(device.persist_fd, slot_offset(w, first),
-					      BATCH * SLOT)))
+	if (!persist(w, first))
 		return false;	/* what was put may be gone, if the server was restarted */
 	for (k = 0; k < BATCH; k++)
 		if (seq[k]) {

@@ -124,6 +124,7 @@ static struct op begin(struct recorder *r, enum op_kind kind)
 /* False: the operation is not of the history, as it has changed nothing and tells nothing. */
 static bool take_result(struct recorder *r, struct op *op, int ret)
 {
+	r->refused += ret == -EACCES || ret == -ENODEV;
 	/* As a connection that is lost. */
 	if (ret == -EACCES && r->shared->revoked)
 		ret = -EIO;
