@@ -14,6 +14,8 @@ PMOF := $(USER_BUILD)/pmof
 PKG_CONFIG ?= pkg-config
 JSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags json-c)
 JSON_LIBS = $(shell $(PKG_CONFIG) --libs json-c)
+BLKID_CFLAGS = $(shell $(PKG_CONFIG) --cflags blkid)
+BLKID_LIBS = $(shell $(PKG_CONFIG) --libs blkid)
 
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 UDEV_DIR ?= $(PREFIX)/lib/udev/rules.d
@@ -23,7 +25,7 @@ USER_TARGETS += $(PMOF) $(TOOLS_MAN)
 
 $(USER_BUILD)/tools/%.o: tools/%.c Makefile tools/build.mk
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(PMOF_CFLAGS) $(JSON_CFLAGS) $(CFLAGS) $(CPPFLAGS) -pthread -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(PMOF_CFLAGS) $(JSON_CFLAGS) $(BLKID_CFLAGS) $(CFLAGS) $(CPPFLAGS) -pthread -MMD -MP -c -o $@ $<
 
 $(STORE_OBJ): $(USER_BUILD)/store/%.o: kmod/store/%.c Makefile tools/build.mk
 	@mkdir -p $(@D)
@@ -32,7 +34,7 @@ $(STORE_OBJ): $(USER_BUILD)/store/%.o: kmod/store/%.c Makefile tools/build.mk
 
 # With the static libraries: the command runs wherever it is put.
 $(PMOF): $(TOOLS_OBJ) $(STORE_OBJ) $(LIBPMOFKV_A) $(LIBPMOF_A)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) -lm
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) $(BLKID_LIBS) -lm
 
 $(USER_BUILD)/man/%: tools/man/%.scd
 	@mkdir -p $(@D)

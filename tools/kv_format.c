@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* pmof kv format: the two superblocks of a new, empty store. */
+#include <blkid/blkid.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kv.h"
@@ -27,8 +29,8 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "force", OPT_FORCE, NULL, 0, "Format even what holds a store, or other data: they are "
-	  "lost", 0 },
+	{ "force", OPT_FORCE, NULL, 0, "Format even what holds a store, a file system or other data: they "
+	  "are lost", 0 },
 	{ "log-records", OPT_RECORDS, "N", 0, "Records of the log, 64 bytes each: commits between "
 	  "two checkpoints; default 65536, fewer in a small store", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 0 },
@@ -123,7 +125,41 @@ static bool is_empty(const unsigned char *start, size_t size)
 	return true;
 }
 
-/* A store, damaged or of another version too; or other data where the superblocks will be. */
+static bool is_connection(const struct kv_image *im)
+{
+	struct stat st;
+
+	return !fstat(im->fd, &st) && S_ISCHR(st.st_mode);
+}
+
+/*
+ * What libblkid knows: many a file system leaves the first pages alone, a member of an array may
+ * have its superblock at the end.  It cannot look through a character device.
+ */
+static bool holds_other(const struct kv_image *im)
+{
+	blkid_probe pr = blkid_new_probe();
+	const char *type;
+	int ret = -1;
+
+	if (pr && !blkid_probe_set_device(pr, im->fd, 0, (blkid_loff_t)im->size)) {
+		blkid_probe_enable_superblocks(pr, 1);
+		blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE);
+		blkid_probe_enable_partitions(pr, 1);
+		ret = blkid_do_safeprobe(pr);
+	}
+	if (ret != 1) {
+		if (ret || (blkid_probe_lookup_value(pr, "TYPE", &type, NULL) &&
+			    blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL)))
+			type = ret == -2 ? "more than one thing" : "what libblkid cannot read";
+		complain("%s: it holds %s", im->path, type);
+		hint("`wipefs %s` shows what; --force gives it up", im->path);
+	}
+	blkid_free_probe(pr);
+	return ret != 1;
+}
+
+/* A store, damaged or of another version too; or other data, not only where the superblocks will be. */
 static bool in_the_way(const struct kv_image *im, const unsigned char *start)
 {
 	char uuid[KV_UUID_TEXT];
@@ -144,6 +180,8 @@ static bool in_the_way(const struct kv_image *im, const unsigned char *start)
 		hint("`pmof kv check %s` looks at it; --force gives it up", im->path);
 		return true;
 	}
+	if (!is_connection(im) && holds_other(im))
+		return true;
 	if (is_empty(start, PMOF_KV_TABLE))
 		return false;
 	complain("%s: its first %llu bytes hold data of something else", im->path, PMOF_KV_TABLE);

@@ -42,7 +42,7 @@ $(KV_BUILD)/memory.o: tests/kv/memory.c $(KV_HEADERS)
 
 $(KV_BUILD)/pmof: $(TOOLS_OBJ) $(STORE_OBJ) $(KV_BUILD)/memory.o $(LIBPMOF_A)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) -lm
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(JSON_LIBS) $(BLKID_LIBS) -lm
 
 KV_EXAMPLES := $(EXAMPLES_SRC:examples/%.c=$(KV_BUILD)/example_%)
 
