@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -179,25 +180,36 @@ int pmof_connect(const struct pmof_connect_args *args, int *instance)
 	return ret;
 }
 
-/* The kernel removes the entry right after the session; up to 5 s for a busy machine. */
-static void wait_gone(const char *path)
+/*
+ * The kernel removes the entry right after the session; up to 5 s for a busy machine.  Behind it
+ * another device may have the same number.
+ */
+static int wait_gone(const char *path, ino_t inode)
 {
 	const struct timespec pause = { .tv_nsec = 5 * 1000 * 1000 };
+	struct stat st;
 	int i;
 
-	for (i = 0; i < 1000 && !access(path, F_OK); i++)
+	for (i = 0; i < 1000; i++) {
+		if (stat(path, &st) || st.st_ino != inode)
+			return 0;
 		nanosleep(&pause, NULL);
+	}
+	return -ETIMEDOUT;
 }
 
 int pmof_disconnect(int instance)
 {
-	int ret = pmof_write_attr(instance, "disconnect", "1");
 	char path[PMOF_PATH_MAX];
+	struct stat st;
+	int ret;
 
+	snprintf(path, sizeof(path), PMOF_SYSFS_CLASS "/pmof%d/disconnect", instance);
+	if (stat(path, &st))
+		return errno == ENOENT ? -ENODEV : -errno;
+	ret = pmof_write_attr(instance, "disconnect", "1");
 	/* It may be going: the attribute first. */
 	if (ret)
 		return ret == -ENOENT ? -ENODEV : ret;
-	snprintf(path, sizeof(path), PMOF_SYSFS_CLASS "/pmof%d/disconnect", instance);
-	wait_gone(path);
-	return 0;
+	return wait_gone(path, st.st_ino);
 }

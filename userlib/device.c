@@ -17,16 +17,27 @@ static int open_path(const char *path, int flags, int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-/* A path may name anything: make sure that it is a device of ours. */
+static int check_stat(const struct stat *st, int *instance)
+{
+	if (!S_ISCHR(st->st_mode))
+		return -ENODEV;
+	return pmof_rdev_to_instance(major(st->st_rdev), minor(st->st_rdev), instance);
+}
+
+/* A path may name anything: make sure that it is a device of ours, which opening it is too late for. */
+static int check_path(const char *path, int *instance)
+{
+	struct stat st;
+
+	return stat(path, &st) ? -errno : check_stat(&st, instance);
+}
+
+/* It may be another one by now. */
 static int check_fd(int fd, int *instance)
 {
 	struct stat st;
 
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISCHR(st.st_mode))
-		return -ENODEV;
-	return pmof_rdev_to_instance(major(st.st_rdev), minor(st.st_rdev), instance);
+	return fstat(fd, &st) ? -errno : check_stat(&st, instance);
 }
 
 static int open_device(const char *device, int flags, struct pmof_dev *dev)
@@ -35,8 +46,10 @@ static int open_device(const char *device, int flags, struct pmof_dev *dev)
 	int ret;
 
 	if (strchr(device, '/')) {
+		ret = check_path(device, &dev->instance);
 		/* O_NONBLOCK, taken back below: not to hang on a FIFO. */
-		ret = open_path(device, flags | O_NONBLOCK | O_NOCTTY, &dev->fd);
+		if (!ret)
+			ret = open_path(device, flags | O_NONBLOCK | O_NOCTTY, &dev->fd);
 		if (ret)
 			return ret;
 		ret = check_fd(dev->fd, &dev->instance);

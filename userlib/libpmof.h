@@ -458,8 +458,8 @@ int pmof_connect(const struct pmof_connect_args *args, int *instance);
  *
  * Returns when it is done.  Files that are still open get -ENODEV from then on.
  *
- * Source: sysfs, disconnect.  Return: 0; -ENODEV no such device; -EACCES.
- * Thread safe.
+ * Source: sysfs, disconnect.  Return: 0; -ENODEV no such device; -EACCES; -EBUSY it is being
+ * made; -ETIMEDOUT it was told to go, and is still there behind 5 s.  Thread safe.
  */
 int pmof_disconnect(int instance);
 

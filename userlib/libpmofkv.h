@@ -71,6 +71,7 @@ struct pmofkv_options {
 	enum pmofkv_protocol protocol;
 	uint32_t threshold;
 	uint32_t max_inline;
+	uint32_t reserved;	/* zero */
 };
 
 #define PMOFKV_DEFAULT		UINT32_MAX
@@ -82,6 +83,7 @@ static inline void pmofkv_options_init(struct pmofkv_options *opt)
 	opt->protocol = PMOFKV_AUTO;
 	opt->threshold = PMOFKV_DEFAULT;
 	opt->max_inline = PMOFKV_DEFAULT;
+	opt->reserved = 0;
 }
 
 /* --- open and ask ---------------------------------------------------------- */
@@ -93,8 +95,8 @@ static inline void pmofkv_options_init(struct pmofkv_options *opt)
  * @opt: or NULL: the defaults
  * @kv: out: to be closed with pmofkv_close()
  *
- * Return: 0; -EOPNOTSUPP the namespace is no store; -EINVAL @flags, @opt or @device; else
- * what pmof_open() returns.  Thread safe.
+ * Return: 0; -EOPNOTSUPP the namespace is no store; -EINVAL @flags, @opt or @device; -E2BIG @opt
+ * is of a newer library than this one; else what pmof_open() returns.  Thread safe.
  */
 int pmofkv_open(const char *device, int flags, const struct pmofkv_options *opt,
 		struct pmofkv **kv);

@@ -549,6 +549,8 @@ TEST(opening)
 	pmofkv_options_init(&opt);
 	opt.size--;
 	EXPECT_EQ(-EINVAL, pmofkv_open("pmof0", O_RDWR, &opt, &kv));
+	opt.size += 2;
+	EXPECT_EQ(-E2BIG, pmofkv_open("pmof0", O_RDWR, &opt, &kv));
 	ASSERT_EQ(0, kv_open(O_RDONLY, PMOFKV_AUTO, &kv));
 	EXPECT_EQ(-EBADF, pmofkv_put(kv, "k", 1, "x", 1, NULL));
 	EXPECT_EQ(-EBADF, pmofkv_put(kv, "k", 1, "x", 1, NULL));

@@ -48,6 +48,7 @@ void kv_epoch_hold(struct kv_epochs *e, struct kv_holder *h, uint64_t session)
 {
 	kv_epoch_let_go(e, h);
 	pthread_mutex_lock(&e->lock);
+	h->held = true;
 	h->session = session;
 	h->epoch = e->newest + 1;
 	h->next = &e->holders;
@@ -70,11 +71,11 @@ void kv_epoch_answer(struct kv_epochs *e, struct kv_holder *h, uint64_t epoch)
 /* There is no READ under way, nor will there be one.  May be called again. */
 void kv_epoch_let_go(struct kv_epochs *e, struct kv_holder *h)
 {
-	if (!h->next)
+	if (!h->held)
 		return;
+	h->held = false;
 	pthread_mutex_lock(&e->lock);
 	h->prev->next = h->next;
 	h->next->prev = h->prev;
-	h->next = NULL;
 	pthread_mutex_unlock(&e->lock);
 }

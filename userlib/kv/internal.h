@@ -32,8 +32,8 @@
 
 /* A GET, from before it is sent until its READ has ended, or needs none. */
 struct kv_holder {
-	struct kv_holder *next;		/* NULL: in no list */
-	struct kv_holder *prev;
+	struct kv_holder *next, *prev;	/* of the list, whose lock they are under */
+	bool held;			/* it is in the list; its own thread's */
 	uint64_t session;
 	uint64_t epoch;			/* of its address, or below that */
 };

@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Opening and closing a store. */
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "internal.h"
 
 /* Of the answer to a GET, what is left for a value. */
 #define MAX_INLINE	(KV_CALL_MAX - 16 - sizeof(struct pmof_kv_get_reply))
 
-static int check_options(const struct pmofkv_options *opt)
+/* What a program must bring at least: the first version of the structure. Never changes. */
+#define OPTIONS_V1	(offsetof(struct pmofkv_options, reserved) + sizeof(uint32_t))
+
+/*
+ * @to: what @from says, and the defaults of what an older program does not know.  What we do not
+ * know a newer one may want: it does not get it, and has to hear so.
+ */
+static int take_options(struct pmofkv_options *to, const struct pmofkv_options *from)
 {
-	if (opt->size != sizeof(*opt) || !kv_protocol(opt->protocol))
+	pmofkv_options_init(to);
+	if (!from)
+		return 0;
+	if (from->size < OPTIONS_V1)
 		return -EINVAL;
-	return 0;
+	if (from->size > sizeof(*to))
+		return -E2BIG;
+	memcpy(to, from, from->size);
+	return kv_protocol(to->protocol) && !to->reserved ? 0 : -EINVAL;
 }
 
 static void set_options(struct pmofkv *kv, const struct pmofkv_options *opt)
@@ -44,22 +59,22 @@ static int set_info(struct pmofkv *kv)
 int pmofkv_open(const char *device, int flags, const struct pmofkv_options *opt,
 		struct pmofkv **kv)
 {
-	struct pmofkv_options defaults;
+	struct pmofkv_options known;
 	struct pmofkv *k;
 	int ret;
 
-	pmofkv_options_init(&defaults);
-	if (!opt)
-		opt = &defaults;
 	flags &= ~O_CLOEXEC;
-	if ((flags != O_RDONLY && flags != O_RDWR) || check_options(opt))
+	if (flags != O_RDONLY && flags != O_RDWR)
 		return -EINVAL;
+	ret = take_options(&known, opt);
+	if (ret)
+		return ret;
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return -ENOMEM;
 	pthread_mutex_init(&k->session_lock, NULL);
 	kv_epochs_init(&k->epochs);
-	set_options(k, opt);
+	set_options(k, &known);
 	ret = pmof_open(device, flags, &k->dev);
 	if (!ret)
 		ret = set_info(k);

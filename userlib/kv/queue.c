@@ -6,6 +6,7 @@
  * much waiting shares round trips and fences among it.
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -143,6 +144,19 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
+/* Signals are the program's own threads' matter. */
+static int make_thread(pthread_t *thread, struct start *s)
+{
+	sigset_t all, before;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(thread, NULL, thread_main, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
+
 /* 0 or -errno. */
 static int add_thread(struct pmofkv_queue *q)
 {
@@ -152,7 +166,7 @@ static int add_thread(struct pmofkv_queue *q)
 
 	if (w && s) {
 		*s = (struct start){ q, w };
-		ret = pthread_create(&q->threads[q->nr_threads], NULL, thread_main, s);
+		ret = make_thread(&q->threads[q->nr_threads], s);
 	}
 	if (ret) {
 		free(w);
