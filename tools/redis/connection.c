@@ -163,6 +163,17 @@ static bool start(struct connections *all, struct connection *c)
 	return started;
 }
 
+/* One that has gone without a word is noticed within minutes: it has a thread, and one of the places. */
+static void keep_alive(int fd)
+{
+	const int one = 1, idle = 300, interval = 30, probes = 3;
+
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+}
+
 void connection_start(struct connections *all, int fd)
 {
 	static const char busy[] = "-ERR max number of clients reached\r\n";
@@ -176,6 +187,7 @@ void connection_start(struct connections *all, int fd)
 		c->reader = make_reader();
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	keep_alive(fd);
 	if (c && c->reader && start(all, c))
 		return;
 	send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL);

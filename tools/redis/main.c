@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -128,6 +129,25 @@ static int catch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+/* A descriptor for each client, and some for ourselves; where that is not allowed, fewer clients. */
+static void make_room(struct arguments *a)
+{
+	const rlim_t own = 32;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= a->clients + own)
+		return;
+	limit.rlim_cur = a->clients + own;
+	if (limit.rlim_max < limit.rlim_cur)
+		limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= a->clients + own)
+		return;
+	a->clients = limit.rlim_cur > own ? (unsigned int)(limit.rlim_cur - own) : 1;
+	fprintf(stderr, "pmof-redis: warning: no more than %u clients at once: the limit of open "
+		"files (ulimit -n) is %llu\n", a->clients, (unsigned long long)limit.rlim_cur);
+}
+
 static void serve(struct connections *all, int listening, int signals)
 {
 	struct pollfd fds[2] = { { .fd = listening, .events = POLLIN },
@@ -142,8 +162,8 @@ static void serve(struct connections *all, int listening, int signals)
 		fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0)
 			connection_start(all, fd);
-		else if (errno == EMFILE || errno == ENFILE)
-			usleep(10000);
+		else if (errno != EINTR && errno != ECONNABORTED)
+			usleep(10000);	/* it has too little of something */
 	}
 	if (connections_end(all))
 		return;
@@ -209,5 +229,6 @@ int main(int argc, char **argv)
 	open_standard_fds();
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	make_room(&a);
 	return run(&a);
 }
