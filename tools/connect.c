@@ -313,6 +313,10 @@ static const struct reason connect_reasons[] = {
 	{ ECONNRESET, "the connection was lost at once",
 	  "try again, or with --wait: behind a crash of this machine the server may still hold what "
 	  "that has left" },
+	{ EXDEV, "the way there leads through more than one RDMA device",
+	  "have one device with a route to the server: `ip route get ADDR`, `rdma link`" },
+	{ EALREADY, "another process is connecting to it just now", NULL },
+	{ ENOPKG, "the module pmof-client is not loaded any more", "`modprobe pmof-client`" },
 	{ ENOMEM, "out of memory, here or at the server",
 	  "ask for fewer --queues, a smaller --depth or a smaller --max-call" },
 	{ 0 }
@@ -357,12 +361,14 @@ static int connect_for(const struct connect *c, int *instance)
 {
 	struct pending pending = { .told = 0 };
 	struct retry retry;
-	int ret, log;
+	int ret, log, lock;
 
 	retry_start(&retry, c->wait);
 	do {
 		log = klog_open();
-		ret = connect_try(&c->args, instance);
+		lock = connect_lock(&c->args);
+		ret = lock == -EALREADY ? lock : connect_try(&c->args, instance);
+		connect_unlock(lock);
 		if (ret && (!connect_may_come(ret) || pending_news(&pending, ret)))
 			explain_connect(&c->args, ret, log);
 		else

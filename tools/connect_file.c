@@ -164,7 +164,7 @@ static int check_file(const struct pmof_connect_args *args, const char *key_file
 
 int connect_check_save(const struct pmof_connect_args *args, const char *key_file)
 {
-	char key[KEY_TEXT_MAX], why[WHY_MAX];
+	char key[KEY_TEXT_MAX], why[WHY_MAX], *whole;
 	int ret;
 
 	if (!strcmp(args->name, "server")) {
@@ -173,7 +173,10 @@ int connect_check_save(const struct pmof_connect_args *args, const char *key_fil
 		hint("put it into a file of another name, pmof(1)");
 		return -EEXIST;
 	}
-	ret = key_file ? key_file_read(key_file, true, key, why) : 0;
+	/* What is kept is the path behind all links. */
+	whole = key_file ? realpath(key_file, NULL) : NULL;
+	ret = key_file ? key_file_read(whole ? whole : key_file, true, key, why) : 0;
+	free(whole);
 	explicit_bzero(key, sizeof(key));
 	if (ret) {
 		complain("the key cannot be kept: %s", why);
@@ -263,6 +266,9 @@ bool connect_may_come(int error)
 	case -ENOTCONN:
 	case -ENOMEM:
 	case -EREMOTEIO:
+	case -EXDEV:
+	case -ENOPKG:
+	case -EALREADY:
 		return true;
 	default:
 		return false;
@@ -271,7 +277,10 @@ bool connect_may_come(int error)
 
 int connect_try(const struct pmof_connect_args *args, int *instance)
 {
-	return scope_absent(args->addr) ? -EADDRNOTAVAIL : pmof_connect(args, instance);
+	int ret = scope_absent(args->addr) ? -EADDRNOTAVAIL : pmof_connect(args, instance);
+
+	/* Who has taken the module away may be about to load another version: not us. */
+	return ret == -ENOENT && access(PMOF_CONTROL_PATH, F_OK) ? -ENOPKG : ret;
 }
 
 static bool is_connected(const struct pmof_connect_args *args, const char *file)
@@ -288,7 +297,7 @@ static bool is_connected(const struct pmof_connect_args *args, const char *file)
  * One attempt, and what is to be said of it. Returns 0 or -errno. Before each: somebody else may
  * have connected since the last one, and a second device of one namespace is a trap.
  */
-static int attempt(const struct pmof_connect_args *args, const char *file, struct pending *p)
+static int attempt_locked(const struct pmof_connect_args *args, const char *file, struct pending *p)
 {
 	int instance, log, ret;
 
@@ -308,6 +317,20 @@ static int attempt(const struct pmof_connect_args *args, const char *file, struc
 	} else {
 		klog_close(log);
 	}
+	return ret;
+}
+
+static int attempt(const struct pmof_connect_args *args, const char *file, struct pending *p)
+{
+	int fd = connect_lock(args), ret;
+
+	if (fd == -EALREADY) {
+		if (pending_news(p, fd))
+			explain_connect(args, fd, -1);
+		return fd;
+	}
+	ret = attempt_locked(args, file, p);
+	connect_unlock(fd);
 	return ret;
 }
 
@@ -368,6 +391,62 @@ static int is_connection(const struct dirent *e)
 	       strcmp(e->d_name, CONFIG_SERVER) != 0;
 }
 
+/* What stands in the file; NULL: it is no connection, as who is to make it will say. */
+static struct json_object *read_connection(const char *name)
+{
+	char path[512], why[WHY_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), CONFIG_DIR "/%s", name);
+	/* A pipe may hold its own process up, not us. */
+	return stat(path, &st) || !S_ISREG(st.st_mode) ? NULL : config_read_connection(path, why);
+}
+
+struct files {
+	struct dirent **list;
+	struct json_object **all;	/* of each what stands in it */
+	int nr;
+	uint64_t wait;
+};
+
+static bool same_files(const struct files *f, int i, int k)
+{
+	struct pmof_connect_args args;
+
+	if (i == k || !f->all[i] || !f->all[k])
+		return i == k;
+	args_from(&args, f->all[i]);
+	return same_namespace(f->all[k], &args);
+}
+
+/* Has one before it the same namespace: is it a copy, perhaps? */
+static bool is_copy(const struct files *f, int i)
+{
+	int k;
+
+	for (k = 0; !same_files(f, i, k); k++)
+		;
+	return k < i;
+}
+
+/* The file, or if that fails the others of the same namespace: one device is made, whichever it is by. */
+static int connect_first(const struct files *f, int first)
+{
+	int k, ret = EXIT_FAILED;
+	char path[512];
+
+	for (k = first; k < f->nr && ret; k++) {
+		if (!same_files(f, first, k))
+			continue;
+		snprintf(path, sizeof(path), CONFIG_DIR "/%s", f->list[k]->d_name);
+		if (k > first)
+			status("%s: the same namespace as " CONFIG_DIR "/%s, which has failed", path,
+			       f->list[first]->d_name);
+		ret = connect_file(path, f->wait);
+	}
+	return ret;
+}
+
 /* A child that went on behind its parent's end would connect when nobody expects it. */
 static void end_with(pid_t parent)
 {
@@ -376,20 +455,18 @@ static void end_with(pid_t parent)
 }
 
 /* In a process of its own: one that waits holds no other up. */
-static void start(const char *name, uint64_t wait)
+static void start(const struct files *f, int first)
 {
 	pid_t parent = getpid(), pid;
-	char path[512];
 
-	snprintf(path, sizeof(path), CONFIG_DIR "/%s", name);
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {
 		end_with(parent);
-		exit(connect_file(path, wait));
+		exit(connect_first(f, first));
 	}
 	if (pid < 0)
-		explain(NULL, errno, "%s", path);
+		explain(NULL, errno, CONFIG_DIR "/%s", f->list[first]->d_name);
 }
 
 /* How many of them have connected. */
@@ -403,26 +480,51 @@ static int wait_children(void)
 	return n;
 }
 
+/* How many connections there are to be made: not copies, which go with what they are a copy of. */
+static int start_all(struct files *f)
+{
+	int i, n = 0;
+
+	f->all = calloc((size_t)f->nr, sizeof(*f->all));
+	if (!f->all) {
+		explain(NULL, ENOMEM, "cannot read " CONFIG_DIR);
+		return f->nr;
+	}
+	for (i = 0; i < f->nr; i++)
+		f->all[i] = read_connection(f->list[i]->d_name);
+	for (i = 0; i < f->nr; i++)
+		if (!is_copy(f, i)) {
+			start(f, i);
+			n++;
+		}
+	for (i = 0; i < f->nr; i++)
+		json_object_put(f->all[i]);
+	free(f->all);
+	return n;
+}
+
 static int connect_all(uint64_t wait)
 {
-	struct dirent **list;
-	int i, n, done;
+	struct files f = { .wait = wait };
+	int i, n = 0, done;
 
-	n = scandir(CONFIG_DIR, &list, is_connection, alphasort);
-	if (n < 0 && errno != ENOENT) {
+	/* A line at once: the children share it, and do not write into each other's. */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+	f.nr = scandir(CONFIG_DIR, &f.list, is_connection, alphasort);
+	if (f.nr < 0 && errno != ENOENT) {
 		explain(NULL, errno, "cannot read " CONFIG_DIR);
 		return EXIT_FAILED;
 	}
-	if (n <= 0)
+	if (f.nr > 0)
+		n = start_all(&f);
+	else
 		status("there is no connection in " CONFIG_DIR);
-	for (i = 0; i < n; i++) {
-		start(list[i]->d_name, wait);
-		free(list[i]);
-	}
-	if (n >= 0)
-		free(list);
+	for (i = 0; i < f.nr; i++)
+		free(f.list[i]);
+	if (f.nr >= 0)
+		free(f.list);
 	done = wait_children();
-	if (n <= 0 || done == n)
+	if (done == n)
 		return EXIT_OK;
 	complain("%d of %d are connected", done, n);
 	return done ? EXIT_PARTLY : EXIT_FAILED;

@@ -246,6 +246,17 @@ bool same_host(const char *a, const char *b)
 	       same_scope(strchr(a, '%'), strchr(b, '%'));
 }
 
+char *host_key(const char *host, char key[HOST_KEY_MAX])
+{
+	unsigned char bytes[sizeof(struct in6_addr)];
+	size_t len = host_bytes(host, bytes), i;
+
+	*key = '\0';
+	for (i = 0; i < len; i++)
+		snprintf(key + 2 * i, 3, "%02x", bytes[i]);
+	return key;
+}
+
 bool scope_absent(const char *host)
 {
 	const char *scope = strchr(host, '%');

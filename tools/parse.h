@@ -43,6 +43,10 @@ int parse_addr(const char *s, struct addr *addr);
  */
 bool same_host(const char *a, const char *b);
 
+/* A text that is the same for addresses that same_host() finds to be the same, and no other; returns @key. */
+#define HOST_KEY_MAX	33
+char *host_key(const char *host, char key[HOST_KEY_MAX]);
+
 /* True if the address has a scope that no interface of this machine has, yet. */
 bool scope_absent(const char *host);
 

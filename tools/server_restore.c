@@ -339,9 +339,20 @@ static bool serves(const struct restore *r)
 	return false;
 }
 
+/* Their owner may have meant them to be waited for when he saved: at each start it can be seen. */
+static void tell_disabled(const struct restore *r)
+{
+	const struct item *t;
+
+	for (t = r->item; t < r->item + r->nr; t++)
+		if (t->kind->enable && !json_flag(t->o, "enable", true))
+			status("%s is switched off in %s, and left so", t->what, r->path);
+}
+
 static int conclude(const struct restore *r)
 {
 	size_t i;
+
 
 	for (i = 0; i < r->nr; i++)
 		if (r->item[i].outcome == WAITING)
@@ -363,6 +374,7 @@ static int restore_items(struct restore *r)
 			return EXIT_FAILED;
 	for (i = 0; i < r->nr; i++)
 		make_item(&r->item[i]);
+	tell_disabled(r);
 	enable_all(r);
 	return conclude(r);
 }
