@@ -39,8 +39,10 @@
  *             and anything with PMOF_F_NOREPLAY or a session; all else is sent again, as a whole,
  *             on a new connection.  PERSIST, fsync: the server has restarted; puts
  *             that were not made durable before may be lost (told once for each
- *             open file).  Or a bad sector of the medium lies in the range
- *             (docs/failure.md): of a put a part may have been placed
+ *             open file, and to each that was under way).  Or a bad sector of the
+ *             medium lies in the range (docs/failure.md): of a put a part may have
+ *             been placed.  Or the server failed at it: its device's flush did, or
+ *             an object's trailer was changed by others all the time
  *   ENODEV    the device was disconnected by its administrator, or the server no
  *             longer exports the namespace
  *   EACCES    the server has withdrawn the rights
