@@ -227,9 +227,13 @@ int pmof_blk_add(struct pmof_conn *conn)
 	rc = tags_alloc(blk);
 	if (rc)
 		return rc;
+	rc = -ENOMEM;
+	blk->wq = alloc_workqueue("pmof_blk/%d", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0, conn->instance);
+	if (!blk->wq)
+		goto free_tags;
 	rc = disk_alloc(blk);
 	if (rc)
-		goto free_tags;
+		goto free_wq;
 	/* For blk_free_disk(), which is called for a disk that has been added. */
 	get_device(&conn->dev);
 	atomic_inc(&nr_disks);
@@ -243,6 +247,8 @@ put_disk:
 	atomic_dec(&nr_disks);
 	put_device(&conn->dev);
 	put_disk(blk->disk);
+free_wq:
+	destroy_workqueue(blk->wq);
 free_tags:
 	blk_mq_free_tag_set(&blk->tags);
 	return rc;
@@ -267,6 +273,8 @@ void pmof_blk_del(struct pmof_conn *conn)
 	blk->removed = true;
 	mutex_unlock(&blk->claim_lock);
 	del_gendisk(blk->disk);
+	/* No request is left; what has ended the last one may still be in our code. */
+	destroy_workqueue(blk->wq);
 	blk_mq_free_tag_set(&blk->tags);
 	put_disk(blk->disk);
 }
@@ -326,12 +334,6 @@ void pmof_blk_unclaim(struct pmof_conn *conn)
 	mutex_unlock(&blk->claim_lock);
 }
 
-int pmof_blk_init(void)
-{
-	pmof_blk_wq = alloc_workqueue("pmof_blk", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
-	return pmof_blk_wq ? 0 : -ENOMEM;
-}
-
 /*
  * Nobody has a disk open, which would hold the module; but who has closed the
  * last one may still be freeing it.
@@ -342,5 +344,4 @@ void pmof_blk_exit(void)
 		wait_for_completion(&disks_gone);
 	/* It may not have returned from complete() yet, if it was preempted there. */
 	synchronize_rcu_tasks();
-	destroy_workqueue(pmof_blk_wq);
 }

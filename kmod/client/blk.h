@@ -19,6 +19,11 @@ struct pmof_blk {
 	struct pmof_conn *conn;
 	struct gendisk *disk;
 	struct blk_mq_tag_set tags;
+	/*
+	 * What has to sleep before it can be sent; part of writing memory back.  Its own: where
+	 * only the rescuer runs, a disk whose server is away holds no other up.
+	 */
+	struct workqueue_struct *wq;
 	bool added;		/* conn->state_lock: @dead may be queued */
 	bool stale;		/* what was written and not flushed may be lost: no more I/O */
 	struct mutex pause_lock;	/* the next two */
@@ -43,7 +48,6 @@ struct pmof_blk_cmd {
 };
 
 /* blk.c */
-int pmof_blk_init(void);
 void pmof_blk_exit(void);
 int pmof_blk_alloc(struct pmof_conn *conn);
 void pmof_blk_free(struct pmof_conn *conn);
@@ -73,7 +77,6 @@ static inline struct pmof_range pmof_blk_range(const struct request *rq)
 }
 
 /* blk_sync.c */
-extern struct workqueue_struct *pmof_blk_wq;
 void pmof_blk_flush(struct request *rq);
 void pmof_blk_zero(struct pmof_queue *q, struct request *rq);
 void pmof_blk_bad(struct request *rq);

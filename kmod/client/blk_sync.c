@@ -5,9 +5,6 @@
 
 #include "blk.h"
 
-/* What has to sleep before it can be sent; part of writing memory back. */
-struct workqueue_struct *pmof_blk_wq;
-
 static struct request *work_rq(struct work_struct *work)
 {
 	return blk_mq_rq_from_pdu(container_of(work, struct pmof_blk_cmd, work));
@@ -17,9 +14,11 @@ static void queue_cmd_work(struct request *rq, work_func_t fn)
 {
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
 
+	struct pmof_queue *q = rq->mq_hctx->driver_data;
+
 	WRITE_ONCE(cmd->working, true);
 	INIT_WORK(&cmd->work, fn);
-	queue_work(pmof_blk_wq, &cmd->work);
+	queue_work(q->conn->blk->wq, &cmd->work);
 }
 
 /*

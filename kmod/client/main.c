@@ -21,9 +21,6 @@ static int __init pmof_client_init(void)
 	rc = pmof_async_init();
 	if (rc)
 		goto exit_chardev;
-	rc = pmof_blk_init();
-	if (rc)
-		goto exit_async;
 	rc = pmof_conn_init();
 	if (rc)
 		goto exit_blk;
@@ -36,7 +33,6 @@ exit_conn:
 	pmof_conn_exit();
 exit_blk:
 	pmof_blk_exit();
-exit_async:
 	pmof_async_exit();
 exit_chardev:
 	pmof_chardev_exit();
