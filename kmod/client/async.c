@@ -114,7 +114,9 @@ void pmof_async_again(struct pmof_async *a, work_func_t fn)
  * @a: handed to pmof_async_again()
  *
  * The owner's memory may be gone, or on its way out: the owner of an io_uring has exited, or
- * has submitted on another's.  It is not looked at any more then.  Return: as pmof_req_exec().
+ * has submitted on another's.  It is not looked at any more then.  One try: no worker, of which
+ * there are so many for all connections, and no memory is held until another connection is there.
+ * Return: as pmof_req_exec(); -PMOF_LOST: hand it to pmof_async_again() once more.
  */
 int pmof_async_run(struct pmof_async *a)
 {
@@ -124,7 +126,11 @@ int pmof_async_run(struct pmof_async *a)
 	a->req.end = NULL;
 	a->req.nowait = false;
 	a->req.hipri = false;
+	a->req.parks = true;
 	rc = pmof_req_again(conn, &a->req);
+	/* It fails, and a part of it may have happened. */
+	if (rc != -EAGAIN && rc != -PMOF_LOST)
+		pmof_req_cache_end(conn, &a->req);
 	if (rc != -EAGAIN)
 		return rc;
 	if (a->mm && !mmget_not_zero(a->mm))
@@ -156,8 +162,12 @@ static void rw_done(struct pmof_async *a, int rc)
 static void rw_again_work(struct work_struct *work)
 {
 	struct pmof_async *a = container_of(work, struct pmof_async, parked.work);
+	int rc = pmof_async_run(a);
 
-	rw_done(a, pmof_async_run(a));
+	if (unlikely(rc == -PMOF_LOST))
+		pmof_async_again(a, rw_again_work);
+	else
+		rw_done(a, rc);
 }
 
 static void rw_complete(struct pmof_async *a, bool dirty)
@@ -174,7 +184,9 @@ static void rw_sleeping_work(struct work_struct *work)
 {
 	struct pmof_async *a = container_of(work, struct pmof_async, work);
 
-	pmof_req_cache_end(a->req.q->conn, &a->req);
+	/* A lost one is begun again, or fails: later.  Its pages may wait for a connection, too. */
+	if (a->req.status != -PMOF_LOST)
+		pmof_req_cache_end(a->req.q->conn, &a->req);
 	rw_complete(a, a->req.opcode == PMOF_OP_GET);
 }
 

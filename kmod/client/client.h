@@ -304,6 +304,7 @@ void pmof_conn_give_up(struct pmof_conn *conn);
 void pmof_conn_announced(struct pmof_conn *conn, u32 kind);
 bool pmof_conn_go_live(struct pmof_conn *conn);
 int pmof_conn_wait(struct pmof_conn *conn, bool killable);
+bool pmof_conn_decided(const struct pmof_conn *conn);
 void pmof_conn_park(struct pmof_conn *conn, struct pmof_parked *p);
 void pmof_conn_retry(struct pmof_conn *conn);
 void pmof_conn_time_limit(struct pmof_conn *conn, s32 *limit, s32 seconds);

@@ -24,7 +24,7 @@ static void set_state(struct pmof_conn *conn, enum pmof_state to)
 	lockdep_assert_held(&conn->state_lock);
 	WARN_ON_ONCE(!pmof_state_legal(conn->state, to));
 	trace_pmof_state(conn->instance, conn->state, to);
-	/* Pairs with decided(): who sees LIVE sees no refusal from before. */
+	/* Pairs with pmof_conn_decided(): who sees LIVE sees no refusal from before. */
 	smp_store_release(&conn->state, to);
 }
 
@@ -159,7 +159,7 @@ static void refuse_access(struct pmof_conn *conn)
 /* --- who waits ---------------------------------------------------------------- */
 
 /* One that is lost is LIVE for a moment still: who went on then would be refused at once. */
-static bool decided(const struct pmof_conn *conn)
+bool pmof_conn_decided(const struct pmof_conn *conn)
 {
 	/* Pairs with set_state(): a refusal that is seen behind LIVE is of now. */
 	return (smp_load_acquire(&conn->state) == PMOF_LIVE && !READ_ONCE(conn->lost)) ||
@@ -176,8 +176,8 @@ static bool decided(const struct pmof_conn *conn)
 int pmof_conn_wait(struct pmof_conn *conn, bool killable)
 {
 	if (!killable)
-		wait_event_idle(conn->live_wait, decided(conn));
-	else if (wait_event_killable(conn->live_wait, decided(conn)))
+		wait_event_idle(conn->live_wait, pmof_conn_decided(conn));
+	else if (wait_event_killable(conn->live_wait, pmof_conn_decided(conn)))
 		return -EINTR;
 	return READ_ONCE(conn->refuse);
 }
@@ -193,7 +193,7 @@ void pmof_conn_park(struct pmof_conn *conn, struct pmof_parked *p)
 	bool park;
 
 	spin_lock_irqsave(&conn->state_lock, flags);
-	park = !decided(conn);
+	park = !pmof_conn_decided(conn);
 	if (park)
 		list_add_tail(&p->entry, &conn->parked);
 	spin_unlock_irqrestore(&conn->state_lock, flags);
@@ -209,12 +209,12 @@ static void release_waiters(struct pmof_conn *conn)
 
 	wake_up_all(&conn->live_wait);
 	spin_lock_irq(&conn->state_lock);
-	if (decided(conn))
+	if (pmof_conn_decided(conn))
 		list_splice_init(&conn->parked, &parked);
 	spin_unlock_irq(&conn->state_lock);
 	list_for_each_entry_safe(p, next, &parked, entry)
 		queue_work(pmof_async_wq, &p->work);
-	if (decided(conn))
+	if (pmof_conn_decided(conn))
 		pmof_blk_resume(conn);
 }
 

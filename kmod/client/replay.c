@@ -94,9 +94,11 @@ static int wait_and_look(struct pmof_conn *conn, struct pmof_req *req)
 	int rc;
 
 	do {
+		if (req->parks && !pmof_conn_decided(conn))
+			return -PMOF_LOST;
 		if (worn_out(conn, req))
 			return -EIO;
-		rc = pmof_conn_wait(conn, !req->unkillable);
+		rc = req->parks ? READ_ONCE(conn->refuse) : pmof_conn_wait(conn, !req->unkillable);
 		if (rc)
 			return rc;
 		rc = -EAGAIN;
@@ -113,7 +115,7 @@ static int wait_and_look(struct pmof_conn *conn, struct pmof_req *req)
  *
  * Waits for another connection, with req->nowait only if there is no error
  * now.  Return: -EAGAIN: begin it again; 0: it has succeeded after all; what it is to
- * fail with.
+ * fail with; with req->parks, instead of waiting, -PMOF_LOST.
  */
 int pmof_req_again(struct pmof_conn *conn, struct pmof_req *req)
 {

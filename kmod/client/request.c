@@ -467,8 +467,11 @@ static int exec_once(struct pmof_conn *conn, struct pmof_req *req)
 		return rc;
 	rc = pmof_req_issue(req);
 	finished = pmof_req_finish(req);
-	pmof_req_cache_end(conn, req);
-	return rc ?: finished;
+	rc = rc ?: finished;
+	/* Of one that is lost later: its pages may be waiting for another connection, too. */
+	if (rc != -PMOF_LOST)
+		pmof_req_cache_end(conn, req);
+	return rc;
 }
 
 /**
@@ -476,8 +479,8 @@ static int exec_once(struct pmof_conn *conn, struct pmof_req *req)
  * @conn: connection
  * @req: pmof_req_check() has passed it
  *
- * Return: 0 or an errno of the uapi contract.  Sleeps; with req->nowait only for
- * what has been posted.
+ * Return: 0 or an errno of the uapi contract; with req->parks also -PMOF_LOST, for
+ * pmof_req_again().  Sleeps; with req->nowait only for what has been posted.
  */
 int pmof_req_exec(struct pmof_conn *conn, struct pmof_req *req)
 {
@@ -486,10 +489,13 @@ int pmof_req_exec(struct pmof_conn *conn, struct pmof_req *req)
 	req->from = req->iter;
 	rc = exec_once(conn, req);
 
-	while (unlikely(rc == -PMOF_LOST)) {
+	while (unlikely(rc == -PMOF_LOST) && !req->parks) {
 		rc = pmof_req_again(conn, req);
-		if (rc != -EAGAIN || req->nowait)
+		if (rc != -EAGAIN || req->nowait) {
+			/* A part of it may have happened. */
+			pmof_req_cache_end(conn, req);
 			break;
+		}
 		req->iter = req->from;
 		rc = exec_once(conn, req);
 	}

@@ -49,6 +49,7 @@ struct pmof_req {
 	bool pipelined;			/* others are issued before it is waited for */
 	bool posted;			/* at least one slot since the last wait */
 	bool unkillable;		/* no signal ends its waiting for a slot */
+	bool parks;			/* nobody sleeps until there is another connection */
 	bool sent;			/* something of it was posted, on whatever connection */
 	u8 losses;			/* connections that were lost under it */
 	u16 copy_max;			/* conn->copy_max when it was begun: asked several times */

@@ -84,6 +84,10 @@ static void uring_again_work(struct work_struct *work)
 	struct pmof_async *a = container_of(work, struct pmof_async, parked.work);
 
 	a->result = pmof_async_run(a);
+	if (unlikely(a->result == -PMOF_LOST)) {
+		pmof_async_again(a, uring_again_work);
+		return;
+	}
 	io_uring_cmd_complete_in_task(a->cmd, uring_again_done);
 }
 
@@ -102,7 +106,9 @@ static void uring_task_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	struct pmof_async *a = pdu_of(cmd)->async;
 	int rc;
 
-	pmof_req_cache_end(a->req.q->conn, &a->req);
+	/* As rw_sleeping_work(). */
+	if (a->req.status != -PMOF_LOST)
+		pmof_req_cache_end(a->req.q->conn, &a->req);
 	rc = pmof_req_end(&a->req, a->req.opcode == PMOF_OP_GET);
 	if (unlikely(rc == -PMOF_LOST)) {
 		pmof_async_again(a, uring_again_work);
