@@ -58,7 +58,10 @@ int pmof_queue_poll(struct pmof_queue *q)
 	/* The teardown frees the CQ behind this reference. */
 	if (!pmof_conn_enter(q->conn))
 		return 0;
+	/* They may be others' on a shared queue, who must not wait until we run again. */
+	local_bh_disable();
 	n = ib_process_cq_direct(q->qp.cq, POLL_BUDGET);
+	local_bh_enable();
 	pmof_conn_leave(q->conn);
 	return max(n, 0);
 }
@@ -190,7 +193,8 @@ static void watchdog(struct timer_list *t)
 	for (tag = 0; tag < q->nr_char; tag++) {
 		const struct pmof_slot *slot = &q->slots[tag];
 
-		if (!READ_ONCE(slot->watched))
+		/* Pairs with pmof_watchdog_arm(). */
+		if (!smp_load_acquire(&slot->watched))
 			continue;
 		busy = true;
 		late |= pmof_queue_stuck(q, READ_ONCE(slot->since));
@@ -212,7 +216,8 @@ void pmof_watchdog_arm(struct pmof_slot *slot)
 	struct timer_list *t = &slot->q->watchdog;
 
 	WRITE_ONCE(slot->since, jiffies);
-	WRITE_ONCE(slot->watched, true);
+	/* Pairs with watchdog(): whoever sees it watched does not take an earlier use's time. */
+	smp_store_release(&slot->watched, true);
 	/* A timer that is not pending any more has yet to look, and sees the slot. */
 	smp_mb();
 	if (!timer_pending(t))
