@@ -8,6 +8,7 @@
  * All that is put here is durable when it is through, asked for or not: so no
  * later PERSIST has to name a page with a bad sector.
  */
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "client.h"
@@ -246,6 +247,8 @@ static int move(struct mover *m, u64 offset, u64 length)
 	u64 n;
 
 	while (!rc && length) {
+		if (!m->req->unkillable && fatal_signal_pending(current))
+			return -EINTR;
 		n = pmof_bad_run(m->q->conn, offset, length, &gap);
 		rc = gap ? move_gap(m, offset, n) : move_good(m, offset, n);
 		offset += n;
@@ -263,7 +266,13 @@ int pmof_bad_move(struct pmof_req *req)
 	int rc;
 
 	/* A page may be dirty since a session that was allowed to write. */
-	rc = pmof_req_allowed(req->q->conn, req) ?: move(&m, req->offset, pmof_req_bytes(req));
+	rc = pmof_req_allowed(req->q->conn, req);
+	/* It goes in parts: a bad pointer in a later one is to change nothing, either. */
+	if (!rc && req->opcode == PMOF_OP_PUT && user_backed_iter(&req->iter) &&
+	    fault_in_iov_iter_readable(&req->iter, pmof_req_bytes(req)))
+		rc = -EFAULT;
+	if (!rc)
+		rc = move(&m, req->offset, pmof_req_bytes(req));
 	/* [C2] The data are durable. */
 	if (!rc && (req->flags & PMOF_F_COMMIT))
 		rc = commit_message(&m);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Puts, gets and atomics as chains of RDMA requests: pin or copy, split, post. */
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -151,15 +152,20 @@ static void forget(struct pmof_req *req)
 static int deliver(struct pmof_req *req)
 {
 	struct pmof_slot *slot = req->kept;
+	unsigned int noio = memalloc_noio_save();
 	void *copy = NULL;
 	bool delivered;
 
+	/*
+	 * With a slot in hand not through a page fault or writeback, which may want one; into a
+	 * pipe the copy takes pages (6.1).
+	 */
 	pagefault_disable();
 	delivered = copy_to(req, slot->bounce.data);
 	pagefault_enable();
-	/* With a slot in hand not through a page fault or writeback, which may want one. */
 	if (!delivered)
 		copy = kmemdup(slot->bounce.data, req->length, GFP_NOIO | __GFP_ACCOUNT);
+	memalloc_noio_restore(noio);
 	req->kept = NULL;
 	pmof_slot_put(slot);
 	if (delivered)
@@ -289,6 +295,8 @@ static int transfer_pinned(struct pmof_req *req)
 	while (!rc && done < pmof_req_bytes(req)) {
 		if (done) {
 			rc = pmof_req_wait(req);
+			if (!rc && !req->unkillable && fatal_signal_pending(current))
+				rc = -EINTR;
 			if (rc)
 				break;
 		}

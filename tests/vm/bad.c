@@ -124,6 +124,20 @@ TEST_F(bad, puts)
 	EXPECT_EQ(-EIO, put(self, B + SECTOR - 1, AREA, PMOF_F_PERSIST));
 }
 
+/* It goes in parts, and the first of them is good. */
+TEST_F(bad, half_a_buffer)
+{
+	char *half = mmap(NULL, 5 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, (void *)half);
+	memset(half, 0x55, 4 * 4096);
+	ASSERT_EQ(0, munmap(half + 4 * 4096, 4096));
+	EXPECT_EQ(-EFAULT, vm_put(self->fd, self->start, half, B, 0));
+	EXPECT_EQ(-EFAULT, vm_put(self->fd, self->start, half, B, PMOF_F_PERSIST));
+	EXPECT_TRUE(get_is(self, 0, B));
+	munmap(half, 4 * 4096);
+}
+
 TEST_F(bad, persist)
 {
 	EXPECT_EQ(0, put(self, 0, B, 0));
