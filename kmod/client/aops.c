@@ -430,8 +430,10 @@ static int cache_read_folio(struct file *file, struct folio *folio)
 	zero_tail(folio);
 	io_add(&io, folio);
 	rc = io_end(&io);
-	/* Another call has taken the page, and ended it because it was killed: read it again. */
-	if (!rc && !folio_test_locked(folio) && !folio_test_uptodate(folio))
+	/* Another call may have taken the page. If it was killed, and ended that: read it again. */
+	if (!rc)
+		rc = folio_wait_locked_killable(folio);
+	if (!rc && !folio_test_uptodate(folio))
 		return AOP_TRUNCATED_PAGE;
 	return rc;
 }
