@@ -485,7 +485,7 @@ static int start_all(struct files *f)
 {
 	int i, n = 0;
 
-	f->all = calloc((size_t)f->nr, sizeof(*f->all));
+	f->all = calloc((size_t)f->nr, sizeof(void *));
 	if (!f->all) {
 		explain(NULL, ENOMEM, "cannot read " CONFIG_DIR);
 		return f->nr;
