@@ -116,6 +116,12 @@ static bool must_wait(const struct item *t)
 	       scope_absent(json_text(t->o, "addr", ""));
 }
 
+/* A namespace or port that the file does not have enabled. */
+static bool is_off(const struct item *t)
+{
+	return t->kind->enable && !json_flag(t->o, "enable", true);
+}
+
 /* The directory with all that is in it, but not enabled yet. */
 static void make_item(struct item *t)
 {
@@ -133,7 +139,7 @@ static void make_item(struct item *t)
 		ret = make_links(t);
 	if (ret)
 		t->outcome = FAILED;
-	else if (there || !t->kind->enable || !json_flag(t->o, "enable", true))
+	else if (there || !t->kind->enable || is_off(t))
 		t->outcome = DONE;
 }
 
@@ -334,7 +340,7 @@ static bool serves(const struct restore *r)
 	const struct item *t;
 
 	for (t = r->item; t < r->item + r->nr; t++)
-		if (t->outcome == DONE && t->kind->enable && json_flag(t->o, "enable", true))
+		if (t->outcome == DONE && t->kind->enable && !is_off(t))
 			return true;
 	return false;
 }
@@ -345,14 +351,13 @@ static void tell_disabled(const struct restore *r)
 	const struct item *t;
 
 	for (t = r->item; t < r->item + r->nr; t++)
-		if (t->kind->enable && !json_flag(t->o, "enable", true))
+		if (is_off(t))
 			status("%s is switched off in %s, and left so", t->what, r->path);
 }
 
 static int conclude(const struct restore *r)
 {
 	size_t i;
-
 
 	for (i = 0; i < r->nr; i++)
 		if (r->item[i].outcome == WAITING)

@@ -13,7 +13,6 @@ static struct request *work_rq(struct work_struct *work)
 static void queue_cmd_work(struct request *rq, work_func_t fn)
 {
 	struct pmof_blk_cmd *cmd = blk_mq_rq_to_pdu(rq);
-
 	struct pmof_queue *q = rq->mq_hctx->driver_data;
 
 	WRITE_ONCE(cmd->working, true);
