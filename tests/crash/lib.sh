@@ -55,19 +55,19 @@ build_rxe() {
 	make -s -C "$top" BUILD="$build" lab-rxe-marks
 }
 
-# booting LOG COMMAND...: a lab, its output in LOG; once more if one of its VMs never
-# got as far as its script: under TCG a kernel now and then dies, or loses a timer, in
-# its own boot, before any of our code is there.
+# booting LOG COMMAND...: a lab, its output in LOG; again, up to three times, if one of its VMs
+# never got as far as its script: under TCG a kernel now and then dies, or loses a timer, in its
+# own boot, before any of our code is there.
 booting() {
-	local log=$1 status
+	local log=$1 status try
 	shift
-	"$@" >"$log" 2>&1
-	status=$?
-	if ((status && status != 77)) && [[ $(grep -c ': booted (' "$log") -lt 2 ]]; then
-		say "a VM did not boot: once more"
+	for try in 1 2 3 4; do
 		"$@" >"$log" 2>&1
 		status=$?
-	fi
+		((status && status != 77 && try < 4)) || break
+		[[ $(grep -c ': booted (' "$log") -lt 2 ]] || break
+		say "a VM did not boot: once more"
+	done
 	return $status
 }
 
