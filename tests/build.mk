@@ -37,9 +37,10 @@ $(UNIT_OBJ): $(TEST_BUILD)/unit/pure/%.o: %.c tests/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The tests themselves run for moments: it would take longer to optimize them.
 $(UNIT_TESTS:%=$(TEST_BUILD)/unit/test_%.o): $(TEST_BUILD)/unit/%.o: tests/unit/%.c tests/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(UNIT_CFLAGS) -O0 -MMD -MP -c -o $@ $<
 
 $(UNIT_PROGRAMS): $(TEST_BUILD)/unit/%: $(TEST_BUILD)/unit/test_%.o $(UNIT_OBJ)
 	$(Q)$(CC) $(UNIT_CFLAGS) -o $@ $^ -ljson-c -lm
@@ -49,9 +50,19 @@ $(UNIT_PROGRAMS): $(TEST_BUILD)/unit/%: $(TEST_BUILD)/unit/test_%.o $(UNIT_OBJ)
 VM_TESTS := $(patsubst tests/vm/%.c,%,$(wildcard tests/vm/*.c))
 VM_PROGRAMS := $(VM_TESTS:%=$(TEST_BUILD)/vm/%)
 
+# The wire's, for those that speak it by themselves; and what proves who one is.
+VM_WIRE := $(addprefix $(TEST_BUILD)/vm/of/kmod/common/,wire.o wire_object.o wire_bad.o wire_service.o \
+	range.o)
+VM_AUTH := $(addprefix $(TEST_BUILD)/vm/of/,kmod/common/auth.o tests/hmac.o)
+VM_WIRE_CFLAGS := -Ikmod/common -include tests/unit/pure.h
+
+$(VM_WIRE) $(VM_AUTH): $(TEST_BUILD)/vm/of/%.o: %.c tests/build.mk | $(KSELFTEST)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) $(VM_WIRE_CFLAGS) -O1 -MMD -MP -c -o $@ $<
+
 $(VM_PROGRAMS): $(TEST_BUILD)/vm/%: tests/vm/%.c tests/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(TEST_CFLAGS) -include tests/vm/patience.h -O2 $(if $(VM_SRC),,-MMD -MP -MF $@.d) -o $@ $< $(VM_SRC) -lpthread $(VM_LIBS)
+	$(Q)$(CC) $(TEST_CFLAGS) -include tests/vm/patience.h -O1 -MMD -MP -MF $@.d -o $@ $< $(VM_OBJ) -lpthread $(VM_LIBS)
 
 # Those that know what a trailer says.
 OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
@@ -60,40 +71,28 @@ $(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
 # The hostile clients speak the wire protocol by themselves.
 HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero \
 	hostile_silent hostile_server hostile_bad fuzz_peer)
-$(HOSTILE_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
-	kmod/common/wire_service.c \
-	kmod/common/range.c
+$(HOSTILE_PROGRAMS): VM_OBJ := $(VM_WIRE)
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
-$(HOSTILE_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
+$(HOSTILE_PROGRAMS): TEST_CFLAGS += $(VM_WIRE_CFLAGS)
+$(HOSTILE_PROGRAMS): $(VM_WIRE)
 $(TEST_BUILD)/vm/fuzz_peer: VM_LIBS += -l:liburing.a
-$(TEST_BUILD)/vm/fuzz_peer: tests/vm/fuzz.h tests/vm/fuzz_messages.h tests/vm/ring.h
-$(HOSTILE_PROGRAMS): tests/vm/wireclient.h tests/vm/window.h kmod/common/wire.c \
-	kmod/common/wire_object.c kmod/common/wire.h kmod/common/object.h
 
 # So does who tries everybody's rights, and has to prove who he is.
 RIGHTS_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,rights rights_login rights_end rights_resume)
-$(RIGHTS_PROGRAMS): VM_SRC := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c \
-	kmod/common/wire_service.c \
-	kmod/common/range.c kmod/common/auth.c tests/hmac.c
+$(RIGHTS_PROGRAMS): VM_OBJ := $(VM_WIRE) $(VM_AUTH)
 $(RIGHTS_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
-$(RIGHTS_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
-$(RIGHTS_PROGRAMS): tests/vm/rights.h tests/vm/wireclient.h tests/vm/keyed.h tests/vm/order.h \
-	kmod/common/wire.c kmod/common/wire.h kmod/common/auth.c kmod/common/auth.h tests/hmac.c
-
-$(addprefix $(TEST_BUILD)/vm/,bad bad_late mmap mmap_life): tests/vm/mapping.h tests/vm/bus.h
-$(TEST_BUILD)/vm/rights_end: tests/vm/bus.h
+$(RIGHTS_PROGRAMS): TEST_CFLAGS += $(VM_WIRE_CFLAGS)
+$(RIGHTS_PROGRAMS): $(VM_WIRE) $(VM_AUTH)
 
 # io_uring's: with the library inside, the VMs need not have it.
 RING_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,aio uring expire faults fuzz_calls orphan recover kv_call)
 $(RING_PROGRAMS): VM_LIBS := -l:liburing.a
-$(RING_PROGRAMS): tests/vm/ring.h
-$(TEST_BUILD)/vm/faults: tests/vm/faults_paths.h tests/vm/faults_io.h
 
 # The store's, with our libraries inside.
 KV_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,kv kv_call kv_crash kv_large)
 KV_LIBS := $(USER_BUILD)/libpmofkv.a $(USER_BUILD)/libpmof.a
 $(KV_PROGRAMS): TEST_CFLAGS += -Iuapi -Iuserlib
-$(KV_PROGRAMS): tests/vm/kv.h $(KV_LIBS)
+$(KV_PROGRAMS): $(KV_LIBS)
 $(KV_PROGRAMS): VM_LIBS += $(KV_LIBS)
 
 include tests/bench/build.mk
@@ -215,7 +214,7 @@ demo: ## show it: two VMs, a file put, persisted, crashed, got back
 	@BUILD="$(BUILD)" tests/demo/demo
 
 -include $(UNIT_OBJ:.o=.d) $(UNIT_PROGRAMS:$(TEST_BUILD)/unit/%=$(TEST_BUILD)/unit/test_%.d) \
-	$(VM_PROGRAMS:%=%.d)
+	$(VM_PROGRAMS:%=%.d) $(VM_WIRE:.o=.d) $(VM_AUTH:.o=.d)
 
 .PHONY: bench bench-kalia bench-kv bench-programs check check-crash-plugin check-kcsan check-lab check-long \
 	check-model check-mutants check-sanitized check-unit check-vm check-vm-mutants crash-selftest \
