@@ -76,9 +76,9 @@ sanitized_matrix() {
 }
 
 lab_options() {
-	# Two virtual processors that wait for each other cost half as much again of a machine that has no
-	# more itself: they stay where what runs side by side is what is tested.
-	[[ -n $long$sanitized || $1 != @(fio|fs|pressure|large|export|rxe) ]] || echo --cpus 1
+	# Two virtual processors in threads of their own cost half as much again where there are no more real
+	# ones than VMs: they stay where what runs side by side is what is tested.
+	[[ -n $long$sanitized || $1 == @(basic|lifecycle|rights|recovery|kv|fuzz) ]] || echo --one-thread
 	case $1 in
 	basic | data | lifecycle | rights | crash | block | recovery | kv | flush) echo --size 384M ;;
 	fs) echo --size 512M ;;
