@@ -37,10 +37,9 @@ $(UNIT_OBJ): $(TEST_BUILD)/unit/pure/%.o: %.c tests/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
-# The tests themselves run for moments: it would take longer to optimize them.
 $(UNIT_TESTS:%=$(TEST_BUILD)/unit/test_%.o): $(TEST_BUILD)/unit/%.o: tests/unit/%.c tests/build.mk | $(KSELFTEST)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(UNIT_CFLAGS) -O0 -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(UNIT_CFLAGS) -include tests/vm/patience.h -MMD -MP -c -o $@ $<
 
 $(UNIT_PROGRAMS): $(TEST_BUILD)/unit/%: $(TEST_BUILD)/unit/test_%.o $(UNIT_OBJ)
 	$(Q)$(CC) $(UNIT_CFLAGS) -o $@ $^ -ljson-c -lm
