@@ -157,7 +157,7 @@ lab-rxe-marks: $(RXE_DIR)-marks/rdma_rxe.ko ## the same, with the power-cut expl
 
 # --- what people and machines call -------------------------------------------
 
-check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12 (half an hour and more)
+check: ## run all tests: unit, lab, VM suites on 6.1 and 6.12, power cuts (three quarters of an hour)
 	@BUILD="$(BUILD)" tests/run unit model lab vm crash
 
 check-long: ## check, with the long variants of the VM suites
@@ -166,7 +166,7 @@ check-long: ## check, with the long variants of the VM suites
 check-unit: ## run the host unit tests (seconds)
 	@BUILD="$(BUILD)" tests/run unit
 
-check-model: ## check the models of the protocols with spin (a minute or two)
+check-model: ## check the models of the protocols with spin (some minutes)
 	@BUILD="$(BUILD)" tests/run model
 
 check-lab: ## run the lab's own test
