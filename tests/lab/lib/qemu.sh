@@ -29,7 +29,7 @@ cpu_without="-fsrm,-erms"
 # reboots.
 choose_accel() {
 	local verdict
-	accel=(-accel "tcg,thread=$opt_threads" -cpu "max,$cpu_without")
+	accel=(-accel "tcg,thread=${opt_threads:-multi}" -cpu "max,$cpu_without")
 	accel_name=TCG
 	[[ -z $opt_trace$opt_plugin ]] || return 0
 	[[ ${PMOF_LAB_ACCEL:-} != tcg && -w /dev/kvm ]] || return 0
