@@ -77,8 +77,9 @@ sanitized_matrix() {
 
 lab_options() {
 	# Two virtual processors in threads of their own cost half as much again where there are no more real
-	# ones than VMs: they stay where what runs side by side is what is tested.
-	[[ -n $long$sanitized || $1 == @(basic|lifecycle|rights|recovery|kv|fuzz) ]] || echo --one-thread
+	# ones than VMs: they stay where what runs side by side is what is tested, and where races are looked for.
+	[[ -n $long || $sanitized == kcsan || $1 == @(basic|lifecycle|rights|recovery|kv|fuzz) ]] ||
+		echo --one-thread
 	case $1 in
 	basic | data | lifecycle | rights | crash | block | recovery | kv | flush) echo --size 384M ;;
 	fs) echo --size 512M ;;
