@@ -65,7 +65,7 @@ $(VM_PROGRAMS): $(TEST_BUILD)/vm/%: tests/vm/%.c tests/build.mk | $(KSELFTEST)
 
 # Those that know what a trailer says.
 OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
-$(OBJECT_PROGRAMS): TEST_CFLAGS += -Ikmod/common -include tests/unit/pure.h
+$(OBJECT_PROGRAMS): TEST_CFLAGS += $(VM_WIRE_CFLAGS)
 
 # The hostile clients speak the wire protocol by themselves.
 HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero \
