@@ -128,13 +128,13 @@ int pmof_async_run(struct pmof_async *a)
 	a->req.hipri = false;
 	a->req.parks = true;
 	rc = pmof_req_again(conn, &a->req);
+	if (rc == -EAGAIN && a->mm && !mmget_not_zero(a->mm))
+		rc = -EIO;
 	/* It fails, and a part of it may have happened. */
 	if (rc != -EAGAIN && rc != -PMOF_LOST)
 		pmof_req_cache_end(conn, &a->req);
 	if (rc != -EAGAIN)
 		return rc;
-	if (a->mm && !mmget_not_zero(a->mm))
-		return -EIO;
 	if (a->mm)
 		kthread_use_mm(a->mm);
 	a->req.iter = a->req.from;

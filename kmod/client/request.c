@@ -463,8 +463,12 @@ static int exec_once(struct pmof_conn *conn, struct pmof_req *req)
 {
 	int rc = req_ready(conn, req), finished;
 
-	if (rc)
+	if (rc) {
+		/* Of what was lost before, a part may have happened. */
+		if (req->sent)
+			pmof_req_cache_end(conn, req);
 		return rc;
+	}
 	rc = pmof_req_issue(req);
 	finished = pmof_req_finish(req);
 	rc = rc ?: finished;
