@@ -6,6 +6,15 @@
 
 #include "client.h"
 
+static void auth_conn(const struct rdma_cm_id *id, struct pmof_auth_conn *c)
+{
+	const struct sa_path_rec *path = id->route.path_rec;
+
+	memcpy(c->client_gid, path->sgid.raw, sizeof(c->client_gid));
+	memcpy(c->server_gid, path->dgid.raw, sizeof(c->server_gid));
+	c->qpn = id->qp->qp_num;
+}
+
 /* Before each login: new nonces.  Nothing to do without a key. */
 int pmof_auth_begin(struct pmof_conn *conn)
 {
@@ -21,7 +30,7 @@ int pmof_auth_begin(struct pmof_conn *conn)
 	}
 	get_random_bytes(a->client_nonce, sizeof(a->client_nonce));
 	strscpy_pad(a->client_id, conn->opt.id, sizeof(a->client_id));
-	a->qpn = conn->admin.qp.ib->qp_num;
+	auth_conn(conn->admin.cm.id, &a->conn);
 	return pmof_admin_challenge(conn, a->client_nonce, a->server_nonce);
 }
 
@@ -69,14 +78,16 @@ int pmof_auth_check_reply(struct pmof_conn *conn, const struct pmof_login_reply 
 	return 0;
 }
 
-/* @qpn: of the queue pair that connects. */
-int pmof_auth_sign_queue(struct pmof_conn *conn, struct pmof_connect *c, u32 qpn)
+/* @id: of the queue that connects; it has its queue pair. */
+int pmof_auth_sign_queue(struct pmof_conn *conn, struct pmof_connect *c, const struct rdma_cm_id *id)
 {
 	struct pmof_conn_auth *auth = &conn->auth;
+	struct pmof_auth_conn from;
 
 	if (!c->queue_id || !auth->has_session_key)
 		return 0;
 	c->has_mac = true;
 	c->counter = ++auth->counter;
-	return pmof_auth_queue(auth->session_key, &auth->now, c, qpn, c->mac);
+	auth_conn(id, &from);
+	return pmof_auth_queue(auth->session_key, &auth->now, c, &from, c->mac);
 }

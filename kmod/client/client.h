@@ -439,7 +439,8 @@ int pmof_op_to_req(const struct pmof_op *op, u32 usize, struct pmof_req *req);
 int pmof_auth_begin(struct pmof_conn *conn);
 int pmof_auth_sign_login(struct pmof_conn *conn, struct pmof_login *l);
 int pmof_auth_check_reply(struct pmof_conn *conn, const struct pmof_login_reply *r);
-int pmof_auth_sign_queue(struct pmof_conn *conn, struct pmof_connect *c, u32 qpn);
+int pmof_auth_sign_queue(struct pmof_conn *conn, struct pmof_connect *c,
+			 const struct rdma_cm_id *id);
 
 /* control.c, sysfs.c */
 int pmof_control_init(void);

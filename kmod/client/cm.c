@@ -173,7 +173,7 @@ int pmof_cm_connect(struct pmof_cm *cm, u16 queue_id, u16 depth)
 	int rc;
 
 	memcpy(c.client_id, conn->opt.id, sizeof(c.client_id));
-	rc = pmof_auth_sign_queue(conn, &c, cm->id->qp->qp_num);
+	rc = pmof_auth_sign_queue(conn, &c, cm->id);
 	if (rc)
 		return rc;
 	pmof_put_connect(&priv, &c);

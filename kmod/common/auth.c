@@ -10,12 +10,14 @@ struct transcript {
 	u8 client_nonce[PMOF_WIRE_NONCE_LEN];
 	u8 server_nonce[PMOF_WIRE_NONCE_LEN];
 	char client_id[PMOF_WIRE_ID_LEN];
+	u8 client_gid[PMOF_GID_LEN];
+	u8 server_gid[PMOF_GID_LEN];
 	__le32 qpn;
 	__le32 length;		/* of the body */
 	u8 body[BODY_MAX];
 };
 
-static_assert(offsetof(struct transcript, body) == 120, "no padding");
+static_assert(offsetof(struct transcript, body) == 152, "no padding");
 
 static int sign(const u8 *key, size_t key_len, const char *label, const struct pmof_auth *a,
 		const void *body, size_t len, u8 mac[PMOF_WIRE_MAC_LEN])
@@ -27,7 +29,9 @@ static int sign(const u8 *key, size_t key_len, const char *label, const struct p
 	memcpy(t.client_nonce, a->client_nonce, sizeof(t.client_nonce));
 	memcpy(t.server_nonce, a->server_nonce, sizeof(t.server_nonce));
 	memcpy(t.client_id, a->client_id, sizeof(t.client_id));
-	t.qpn = cpu_to_le32(a->qpn);
+	memcpy(t.client_gid, a->conn.client_gid, sizeof(t.client_gid));
+	memcpy(t.server_gid, a->conn.server_gid, sizeof(t.server_gid));
+	t.qpn = cpu_to_le32(a->conn.qpn);
 	t.length = cpu_to_le32(len);
 	memcpy(t.body, body, len);
 	return pmof_hmac(key, key_len, &t, offsetof(struct transcript, body) + len, mac);
@@ -81,16 +85,17 @@ int pmof_auth_resume(const u8 old_session_key[PMOF_SESSION_KEY_LEN], const struc
 }
 EXPORT_SYMBOL_GPL(pmof_auth_resume);
 
-/* @qpn: of the client's queue pair for this queue, so nobody else's can be put in its place. */
+/* @conn: this queue's, so nobody else's can be put in its place. */
 int pmof_auth_queue(const u8 session_key[PMOF_SESSION_KEY_LEN], const struct pmof_auth *a,
-		    const struct pmof_connect *c, u32 qpn, u8 mac[PMOF_WIRE_QUEUE_MAC_LEN])
+		    const struct pmof_connect *c, const struct pmof_auth_conn *conn,
+		    u8 mac[PMOF_WIRE_QUEUE_MAC_LEN])
 {
 	u8 whole[PMOF_WIRE_MAC_LEN];
 	struct pmof_wire_connect w;
 	struct pmof_auth b = *a;
 	int rc;
 
-	b.qpn = qpn;
+	b.conn = *conn;
 	pmof_put_connect(&w, c);
 	rc = sign(session_key, PMOF_SESSION_KEY_LEN, "pmof queue", &b, &w,
 		  offsetof(struct pmof_wire_connect, mac), whole);

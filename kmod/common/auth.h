@@ -14,6 +14,7 @@
 #define PMOF_KEY_MIN		16	/* bytes of a client's key */
 #define PMOF_KEY_MAX		64
 #define PMOF_SESSION_KEY_LEN	PMOF_WIRE_MAC_LEN
+#define PMOF_GID_LEN		16
 
 /* A client's key.  Whoever has one on the stack clears it. */
 struct pmof_key {
@@ -21,12 +22,23 @@ struct pmof_key {
 	u16 len;		/* 0: none */
 };
 
+/*
+ * Which connection a proof is for: the client's queue pair, whose number says little without whose
+ * it is, and where its packets go.  Both ends have them from the connection request, which the
+ * server answers to these addresses and no others: who passes a proof on does not get the answer.
+ */
+struct pmof_auth_conn {
+	u8 client_gid[PMOF_GID_LEN];
+	u8 server_gid[PMOF_GID_LEN];
+	u32 qpn;
+};
+
 /* What a login's proofs are bound to. */
 struct pmof_auth {
 	u8 client_nonce[PMOF_WIRE_NONCE_LEN];
 	u8 server_nonce[PMOF_WIRE_NONCE_LEN];
 	char client_id[PMOF_WIRE_ID_LEN];	/* NUL padded */
-	u32 qpn;		/* of the client's admin queue pair */
+	struct pmof_auth_conn conn;		/* the admin queue's */
 };
 
 /* Sleeps.  Returns 0 or a negative errno, and then @mac is zero. */
@@ -51,7 +63,8 @@ int pmof_auth_session_key(const struct pmof_key *key, const struct pmof_auth *a,
 int pmof_auth_resume(const u8 old_session_key[PMOF_SESSION_KEY_LEN], const struct pmof_auth *a,
 		     u64 session_id, u8 proof[PMOF_WIRE_MAC_LEN]);
 int pmof_auth_queue(const u8 session_key[PMOF_SESSION_KEY_LEN], const struct pmof_auth *a,
-		    const struct pmof_connect *c, u32 qpn, u8 mac[PMOF_WIRE_QUEUE_MAC_LEN]);
+		    const struct pmof_connect *c, const struct pmof_auth_conn *conn,
+		    u8 mac[PMOF_WIRE_QUEUE_MAC_LEN]);
 
 size_t pmof_put_challenge(struct pmof_wire_challenge *w, u16 tag,
 			  const u8 nonce[PMOF_WIRE_NONCE_LEN]);

@@ -11,7 +11,7 @@
 #include "pure.h"
 
 #define PMOF_WIRE_MAGIC		0x464f4d50	/* "PMOF" */
-#define PMOF_WIRE_VERSION	1
+#define PMOF_WIRE_VERSION	2
 #define PMOF_WIRE_PORT		20049		/* default service (port) number */
 
 #define PMOF_WIRE_ID_LEN	32		/* client ID, NUL padded */

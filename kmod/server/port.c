@@ -15,12 +15,31 @@ static const struct sockaddr *peer(const struct rdma_cm_id *cm_id)
 }
 
 /*
+ * What its proofs are bound to.  The path is what our queue pair's address handle is made from;
+ * rdma_cm's addresses are what the request's private data says, whoever has sent it.
+ */
+static int auth_conn(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param,
+		     struct pmof_auth_conn *from)
+{
+	const struct sa_path_rec *path = cm_id->route.path_rec;
+
+	/* Its requests name no queue pair, and no path. */
+	if (rdma_protocol_iwarp(cm_id->device, cm_id->port_num) || !path)
+		return PMOF_SC_UNSUPPORTED;
+	memcpy(from->client_gid, path->dgid.raw, sizeof(from->client_gid));
+	memcpy(from->server_gid, path->sgid.raw, sizeof(from->server_gid));
+	from->qpn = param->qp_num;
+	return 0;
+}
+
+/*
  * The first connection makes the session.  It is published last, when nothing
  * can fail any more: until then only this function, under rdma_cm's handler
  * mutex of the new cm_id, knows it.
  */
 static int connect_admin(struct pmof_port *port, struct rdma_cm_id *cm_id,
-			 const struct rdma_conn_param *param, const struct pmof_connect *c)
+			 const struct rdma_conn_param *param, const struct pmof_connect *c,
+			 const struct pmof_auth_conn *from)
 {
 	struct pmof_session *s;
 	struct pmof_srv_queue *q;
@@ -29,7 +48,7 @@ static int connect_admin(struct pmof_port *port, struct rdma_cm_id *cm_id,
 	s = pmof_session_create(port, cm_id, c, &status);
 	if (!s)
 		return status;
-	s->auth.qpn = param->qp_num;
+	s->auth.conn = *from;
 	q = pmof_srv_queue_create(s, cm_id, 0, min_t(u16, c->queue_depth, PMOF_ADMIN_DEPTH));
 	if (!q) {
 		status = PMOF_SC_NO_MEMORY;
@@ -56,13 +75,13 @@ abandon:
  * more once the request is accepted: see reject().
  */
 static int connect_io(struct rdma_cm_id *cm_id, const struct rdma_conn_param *param,
-		      const struct pmof_connect *c)
+		      const struct pmof_connect *c, const struct pmof_auth_conn *from)
 {
 	struct pmof_session *s;
 	struct pmof_srv_queue *q;
 	int status;
 
-	s = pmof_session_claim(cm_id, c, param->qp_num, &status);
+	s = pmof_session_claim(cm_id, c, from, &status);
 	if (!s)
 		return status;
 	q = pmof_srv_queue_create(s, cm_id, c->queue_id, c->queue_depth);
@@ -106,14 +125,16 @@ static void reject(struct rdma_cm_id *cm_id, int status)
 static int connect_request(struct pmof_port *port, struct rdma_cm_id *cm_id,
 			   const struct rdma_conn_param *param)
 {
+	struct pmof_auth_conn from;
 	struct pmof_connect c;
 	int status;
 
-	status = pmof_get_connect(param->private_data, param->private_data_len, &c);
+	status = pmof_get_connect(param->private_data, param->private_data_len, &c) ?:
+		 auth_conn(cm_id, param, &from);
 	if (!status && c.queue_id)
-		status = connect_io(cm_id, param, &c);
+		status = connect_io(cm_id, param, &c, &from);
 	else if (!status)
-		status = connect_admin(port, cm_id, param, &c);
+		status = connect_admin(port, cm_id, param, &c, &from);
 	if (!status)
 		return 0;
 	pr_info_ratelimited("connection from %pISpc refused: %s\n", peer(cm_id),

@@ -576,11 +576,12 @@ void pmof_rights_forget_key(struct pmof_session *s)
 /* --- I/O queues -------------------------------------------------------------------------- */
 
 /*
- * Does the request for an I/O queue come from the session's client?  @qpn: of
- * its queue pair.  One that was accepted, or refused for another reason, is never
+ * Does the request for an I/O queue come from the session's client?  @from: the
+ * connection that it is for.  One that was accepted, or refused for another reason, is never
  * taken again: the counter only grows.
  */
-int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c, u32 qpn)
+int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c,
+			    const struct pmof_auth_conn *from)
 {
 	u8 want[PMOF_WIRE_QUEUE_MAC_LEN];
 	bool equal;
@@ -594,7 +595,7 @@ int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c
 	}
 	if (!c->has_mac || c->counter <= s->queue_counter)
 		return PMOF_SC_ACCESS;
-	if (pmof_auth_queue(s->session_key, &s->auth, c, qpn, want))
+	if (pmof_auth_queue(s->session_key, &s->auth, c, from, want))
 		return PMOF_SC_INTERNAL;
 	equal = pmof_mac_equal(want, c->mac, sizeof(want));
 	memzero_explicit(want, sizeof(want));

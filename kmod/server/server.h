@@ -472,7 +472,8 @@ int pmof_rights_sign_reply(struct pmof_session *s, const struct pmof_key *key,
 bool pmof_rights_check_resume(struct pmof_session *s, const struct pmof_session *old,
 			      const struct pmof_login *l);
 void pmof_rights_forget_key(struct pmof_session *s);
-int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c, u32 qpn);
+int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c,
+			    const struct pmof_auth_conn *from);
 
 /* namespace.c */
 int pmof_ns_enable(struct pmof_ns *ns);
@@ -549,7 +550,8 @@ bool pmof_session_make_room(void);
 void pmof_session_publish(struct pmof_session *s);
 void pmof_session_abandon(struct pmof_session *s);
 struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
-					const struct pmof_connect *c, u32 qpn, int *status);
+					const struct pmof_connect *c,
+					const struct pmof_auth_conn *from, int *status);
 struct pmof_session *pmof_session_find(bool (*match)(const struct pmof_session *s,
 						     const void *arg), const void *arg);
 void pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q);

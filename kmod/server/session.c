@@ -222,9 +222,6 @@ struct pmof_session *pmof_session_create(struct pmof_port *port, struct rdma_cm_
 	struct pmof_session *s;
 
 	*status = PMOF_SC_UNSUPPORTED;
-	/* Its requests name no queue pair, to which a proof could be bound. */
-	if (rdma_protocol_iwarp(cm_id->device, cm_id->port_num))
-		return NULL;
 	if (!(cm_id->device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		return NULL;
 	*status = PMOF_SC_BUSY;
@@ -356,7 +353,7 @@ static void admin_work(struct work_struct *work)
 /* --- I/O queues ------------------------------------------------------------ */
 
 static int check_claim(struct pmof_session *s, const struct rdma_cm_id *cm_id,
-		       const struct pmof_connect *c, u32 qpn)
+		       const struct pmof_connect *c, const struct pmof_auth_conn *from)
 {
 	int status;
 
@@ -364,7 +361,7 @@ static int check_claim(struct pmof_session *s, const struct rdma_cm_id *cm_id,
 		return PMOF_SC_NO_SESSION;
 	if (s->ib_dev != cm_id->device)
 		return PMOF_SC_NO_SESSION;
-	status = pmof_rights_check_queue(s, c, qpn);
+	status = pmof_rights_check_queue(s, c, from);
 	if (status)
 		return status;
 	if (c->queue_id > s->nr_queues)
@@ -381,13 +378,14 @@ static int check_claim(struct pmof_session *s, const struct rdma_cm_id *cm_id,
  * pmof_session_put_user().
  */
 struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
-					const struct pmof_connect *c, u32 qpn, int *status)
+					const struct pmof_connect *c,
+					const struct pmof_auth_conn *from, int *status)
 {
 	struct pmof_session *s;
 
 	mutex_lock(&pmof_sessions_mutex);
 	s = find_session(c->session_id);
-	*status = check_claim(s, cm_id, c, qpn);
+	*status = check_claim(s, cm_id, c, from);
 	if (!*status) {
 		__set_bit(c->queue_id, s->claimed);
 		refcount_inc(&s->users);

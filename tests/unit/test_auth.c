@@ -98,7 +98,8 @@ TEST(keys_with_other_characters)
 static const struct pmof_key key = { .data = "0123456789abcdef", .len = 16 };
 static const u8 session_key[PMOF_SESSION_KEY_LEN] = "a session's key, 32 bytes of it";
 static const struct pmof_auth auth = {
-	.client_nonce = { 1, 2, 3 }, .server_nonce = { 4, 5, 6 }, .client_id = "a", .qpn = 17,
+	.client_nonce = { 1, 2, 3 }, .server_nonce = { 4, 5, 6 }, .client_id = "a",
+	.conn = { .client_gid = { 7, 8 }, .server_gid = { 7, 9 }, .qpn = 17 },
 };
 
 /* The five kinds of proof, of these. */
@@ -110,7 +111,7 @@ struct world {
 	struct pmof_login_reply reply;
 	struct pmof_connect connect;
 	u64 session_id;
-	u32 qpn;
+	struct pmof_auth_conn conn;
 };
 
 enum { LOGIN, REPLY, SESSION, RESUME, QUEUE, KINDS };
@@ -119,7 +120,8 @@ static struct world world(void)
 {
 	struct world w = {
 		.key = key, .auth = auth, .login = login, .reply = login_reply,
-		.connect = connect_mac, .session_id = 77, .qpn = 18,
+		.connect = connect_mac, .session_id = 77,
+		.conn = { .client_gid = { 7, 8 }, .server_gid = { 7, 9 }, .qpn = 18 },
 	};
 
 	memcpy(w.session_key, session_key, sizeof(session_key));
@@ -133,7 +135,7 @@ static void sign_all(const struct world *w, u8 mac[KINDS][32])
 	    pmof_auth_login_reply(&w->key, &w->auth, &w->reply, mac[REPLY]) ||
 	    pmof_auth_session_key(&w->key, &w->auth, w->session_id, mac[SESSION]) ||
 	    pmof_auth_resume(w->session_key, &w->auth, w->session_id, mac[RESUME]) ||
-	    pmof_auth_queue(w->session_key, &w->auth, &w->connect, w->qpn, mac[QUEUE]))
+	    pmof_auth_queue(w->session_key, &w->auth, &w->connect, &w->conn, mac[QUEUE]))
 		abort();
 }
 
@@ -172,8 +174,12 @@ TEST(each_proof_depends_on)
 	CHANGES(ALL, w.auth.client_nonce[31] = 1);
 	CHANGES(ALL, w.auth.server_nonce[0]++);
 	CHANGES(ALL, w.auth.client_id[0]++);
-	CHANGES(ALL & ~B(QUEUE), w.auth.qpn++);
-	CHANGES(B(QUEUE), w.qpn++);
+	CHANGES(ALL & ~B(QUEUE), w.auth.conn.qpn++);
+	CHANGES(ALL & ~B(QUEUE), w.auth.conn.client_gid[15]++);
+	CHANGES(ALL & ~B(QUEUE), w.auth.conn.server_gid[0]++);
+	CHANGES(B(QUEUE), w.conn.qpn++);
+	CHANGES(B(QUEUE), w.conn.client_gid[0]++);
+	CHANGES(B(QUEUE), w.conn.server_gid[15]++);
 	CHANGES(B(SESSION) | B(RESUME), w.session_id++);
 	CHANGES(B(LOGIN), w.login.instance[15]++);
 	CHANGES(B(LOGIN), w.login.name[1]++);
@@ -206,11 +212,11 @@ TEST(each_proof_depends_on)
 TEST(known_answers)
 {
 	static const char *const want[KINDS] = {
-		[LOGIN] = "\x62\x25\xfa\xcc\xcf\xc1\x1b\x49",
-		[REPLY] = "\xff\x56\x88\xbe\x1c\x07\x45\xed",
-		[SESSION] = "\x38\x14\x60\xda\x2a\xef\x17\xa7",
-		[RESUME] = "\x2e\x82\xda\xda\xba\xce\xb5\xad",
-		[QUEUE] = "\x1d\x38\xc8\x9c\xea\xef\xfb\x9a",
+		[LOGIN] = "\x22\xd9\x31\x09\x00\x42\x57\x04",
+		[REPLY] = "\x0e\xe7\x7c\x3d\x97\xa3\x71\x00",
+		[SESSION] = "\x31\x01\x15\x5d\x20\x10\x5c\x1a",
+		[RESUME] = "\x13\x82\xa3\x7f\x63\x02\xb7\xa6",
+		[QUEUE] = "\xd3\xa0\xc1\xdc\xc3\x09\xf3\x4f",
 	};
 	struct world w = world();
 	u8 mac[KINDS][32];
@@ -247,6 +253,7 @@ TEST(proofs_on_the_wire)
 	struct pmof_wire_login_reply wr;
 	struct pmof_wire_connect wc;
 	struct pmof_wire_login wl;
+	const struct world w = world();
 	u8 mac[32];
 
 	ASSERT_EQ(0, pmof_auth_login(&key, &auth, &l, l.proof));
@@ -257,10 +264,10 @@ TEST(proofs_on_the_wire)
 	ASSERT_EQ(0, pmof_get_login_reply(&wr, pmof_put_login_reply(&wr, 3, &r), &r_out));
 	ASSERT_EQ(0, pmof_auth_login_reply(&key, &auth, &r_out, mac));
 	EXPECT_EQ(0, memcmp(mac, r_out.proof, 32));
-	ASSERT_EQ(0, pmof_auth_queue(session_key, &auth, &c, 5, c.mac));
+	ASSERT_EQ(0, pmof_auth_queue(session_key, &auth, &c, &w.conn, c.mac));
 	pmof_put_connect(&wc, &c);
 	ASSERT_EQ(0, pmof_get_connect(&wc, sizeof(wc), &c_out));
-	ASSERT_EQ(0, pmof_auth_queue(session_key, &auth, &c_out, 5, mac));
+	ASSERT_EQ(0, pmof_auth_queue(session_key, &auth, &c_out, &w.conn, mac));
 	EXPECT_EQ(0, memcmp(mac, c_out.mac, sizeof(c_out.mac)));
 }
 

@@ -39,6 +39,16 @@ static inline int k_connect(struct keyed *k, const char *id, const char *key)
 	return wc_connect_raw(&k->s.admin, &w, sizeof(w), true);
 }
 
+/* What a proof is bound to, of the queue pair that @id has. */
+static inline struct pmof_auth_conn k_conn(const struct rdma_cm_id *id)
+{
+	struct pmof_auth_conn c = { .qpn = id->qp->qp_num };
+
+	memcpy(c.client_gid, id->route.path_rec->sgid.raw, sizeof(c.client_gid));
+	memcpy(c.server_gid, id->route.path_rec->dgid.raw, sizeof(c.server_gid));
+	return c;
+}
+
 /* Swaps nonces; the client's is in k->auth already.  As wc_call(). */
 static inline int k_challenge(struct keyed *k)
 {
@@ -46,7 +56,7 @@ static inline int k_challenge(struct keyed *k)
 	const void *msg;
 	ssize_t n;
 
-	k->auth.qpn = k->s.admin.id->qp->qp_num;
+	k->auth.conn = k_conn(k->s.admin.id);
 	if (wc_send(&k->s.admin, &w, pmof_put_challenge(&w, 7, k->auth.client_nonce)))
 		return ENDED;
 	n = wc_recv(&k->s.admin, &msg, 10000);
@@ -110,8 +120,9 @@ static inline int k_login(struct keyed *k, const char *id, const char *key, u32 
 	return rc ? rc : k_send_login(k);
 }
 
-/* Private data for I/O queue @id, of queue pair @qpn, with the next counter. */
-static inline struct pmof_wire_connect k_queue_data(struct keyed *k, u16 id, u32 qpn)
+/* Private data for I/O queue @id, of the connection @conn, with the next counter. */
+static inline struct pmof_wire_connect k_queue_data(struct keyed *k, u16 id,
+						    const struct pmof_auth_conn *conn)
 {
 	struct pmof_connect c = {
 		.queue_id = id, .queue_depth = WC_DEPTH, .session_id = k->s.login.session_id,
@@ -121,19 +132,21 @@ static inline struct pmof_wire_connect k_queue_data(struct keyed *k, u16 id, u32
 
 	memcpy(c.client_id, k->auth.client_id, sizeof(c.client_id));
 	if (c.has_mac)
-		pmof_auth_queue(k->session_key, &k->auth, &c, qpn, c.mac);
+		pmof_auth_queue(k->session_key, &k->auth, &c, conn, c.mac);
 	pmof_put_connect(&w, &c);
 	return w;
 }
 
 static inline int k_queue(struct keyed *k, struct wc_queue *q, u16 id)
 {
+	struct pmof_auth_conn conn;
 	struct pmof_wire_connect w;
 	int rc = wc_prepare(q, true);
 
 	if (rc)
 		return rc;
-	w = k_queue_data(k, id, q->id->qp->qp_num);
+	conn = k_conn(q->id);
+	w = k_queue_data(k, id, &conn);
 	return wc_join(q, &w, sizeof(w));
 }
 

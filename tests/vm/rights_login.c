@@ -38,17 +38,24 @@ TEST_F(rights, replayed_login)
 	k_close(&good);
 }
 
-/* The proof covers all of the login, and the queue pair that it came by. */
+/*
+ * The proof covers all of the login, the queue pair that it came by, and whose that is: one that was
+ * made for another host, or for another server, and is passed on by us, is none.
+ */
 TEST_F(rights, altered_login)
 {
 	struct keyed k;
 	int i;
 
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < 7; i++) {
 		ASSERT_EQ(0, k_connect(&k, "alice", ALICE));
 		ASSERT_EQ(0, k_challenge(&k));
 		if (i == 3)
-			k.auth.qpn++;
+			k.auth.conn.qpn++;
+		else if (i == 5)
+			k.auth.conn.client_gid[15]++;
+		else if (i == 6)
+			k.auth.conn.server_gid[15]++;
 		k_put_login(&k, 0);
 		if (i == 0)
 			k.sent.flags = PMOF_LOGIN_F_TAKEOVER | PMOF_LOGIN_F_EXCLUSIVE;
@@ -66,9 +73,30 @@ TEST_F(rights, altered_login)
 	k_close(&k);
 }
 
+/* A request with a new counter, which was signed for a connection that differs from its own. */
+static int queue_of_another(struct keyed *k, u32 qpn, u8 client_gid, u8 server_gid)
+{
+	struct pmof_auth_conn conn;
+	struct pmof_wire_connect w;
+	struct wc_queue q;
+	int rc = wc_prepare(&q, true);
+
+	if (rc)
+		return rc;
+	conn = k_conn(q.id);
+	conn.qpn += qpn;
+	conn.client_gid[15] += client_gid;
+	conn.server_gid[15] += server_gid;
+	w = k_queue_data(k, 2, &conn);
+	rc = wc_join(&q, &w, sizeof(w));
+	wc_close(&q);
+	return rc;
+}
+
 TEST_F(rights, replayed_queue)
 {
 	struct pmof_wire_connect first, w;
+	struct pmof_auth_conn conn;
 	int rc = PMOF_SC_BUSY, tries;
 	struct wc_queue q;
 	struct keyed k;
@@ -76,7 +104,8 @@ TEST_F(rights, replayed_queue)
 	ASSERT_EQ(0, k_open(&k, "alice", ALICE, 0));
 	/* What was refused for another reason is never taken again. */
 	ASSERT_EQ(0, wc_prepare(&q, true));
-	first = k_queue_data(&k, k.s.login.nr_queues + 1, q.id->qp->qp_num);
+	conn = k_conn(q.id);
+	first = k_queue_data(&k, k.s.login.nr_queues + 1, &conn);
 	EXPECT_EQ(PMOF_SC_INVALID, wc_join(&q, &first, sizeof(first)));
 	wc_close(&q);
 	ASSERT_EQ(0, wc_prepare(&q, true));
@@ -86,14 +115,14 @@ TEST_F(rights, replayed_queue)
 	k.counter -= 1;
 	EXPECT_EQ(PMOF_SC_ACCESS, k_queue(&k, &q, 2));
 	wc_close(&q);
-	/* A new counter, for another queue pair. */
-	ASSERT_EQ(0, wc_prepare(&q, true));
-	w = k_queue_data(&k, 2, q.id->qp->qp_num + 1);
-	EXPECT_EQ(PMOF_SC_ACCESS, wc_join(&q, &w, sizeof(w)));
-	wc_close(&q);
+	/* A new counter, for another queue pair, another host's, or one to another server. */
+	EXPECT_EQ(PMOF_SC_ACCESS, queue_of_another(&k, 1, 0, 0));
+	EXPECT_EQ(PMOF_SC_ACCESS, queue_of_another(&k, 0, 1, 0));
+	EXPECT_EQ(PMOF_SC_ACCESS, queue_of_another(&k, 0, 0, 1));
 	/* Another queue ID than was signed. */
 	ASSERT_EQ(0, wc_prepare(&q, true));
-	w = k_queue_data(&k, 1, q.id->qp->qp_num);
+	conn = k_conn(q.id);
+	w = k_queue_data(&k, 1, &conn);
 	w.queue_id = 2;
 	EXPECT_EQ(PMOF_SC_ACCESS, wc_join(&q, &w, sizeof(w)));
 	wc_close(&q);
