@@ -28,6 +28,10 @@ static bool full;
 module_param(full, bool, 0444);
 MODULE_PARM_DESC(full, "Only the test for a network with a queue of few packets");
 
+static bool late;
+module_param(late, bool, 0444);
+MODULE_PARM_DESC(late, "Only the test for a network that is slow");
+
 struct rt_node rt_client, rt_server;
 u8 *rt_pmem;
 static int tests, failures;
@@ -63,6 +67,8 @@ static void run(void)
 		rt_test_loss();
 	} else if (full) {
 		rt_test_full();
+	} else if (late) {
+		rt_test_late();
 	} else {
 		rt_test_flush();
 		rt_test_prompt();

@@ -75,7 +75,7 @@ int rt_atomic_write(struct rt_pair *p, u64 offset, u64 value, bool is_inline);
 int rt_add_post(struct rt_pair *p, u64 offset, u64 add, int flags);
 int rt_cas(struct rt_pair *p, u64 offset, u64 old, u64 new, u64 *found);
 
-/* flush.c, lazy.c, order.c, atomic.c, short.c, invalidate.c, twice.c: the tests */
+/* flush.c, lazy.c, order.c, atomic.c, short.c, invalidate.c, twice.c, late.c: the tests */
 void rt_test_flush(void);
 void rt_test_loss(void);
 void rt_test_prompt(void);
@@ -86,5 +86,6 @@ void rt_test_short(void);
 void rt_test_full(void);
 void rt_test_invalidate(void);
 void rt_test_twice(void);
+void rt_test_late(void);
 
 #endif /* RXE_TEST_H */
