@@ -79,7 +79,8 @@ int pmof_auth_check_reply(struct pmof_conn *conn, const struct pmof_login_reply 
 }
 
 /* @id: of the queue that connects; it has its queue pair. */
-int pmof_auth_sign_queue(struct pmof_conn *conn, struct pmof_connect *c, const struct rdma_cm_id *id)
+int pmof_auth_sign_queue(struct pmof_conn *conn, struct pmof_connect *c,
+			 const struct rdma_cm_id *id)
 {
 	struct pmof_conn_auth *auth = &conn->auth;
 	struct pmof_auth_conn from;
