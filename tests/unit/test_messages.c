@@ -23,7 +23,7 @@ TEST(connect_round_trip)
 	EXPECT_EQ(connect_io.queue_depth, out.queue_depth);
 	EXPECT_EQ(connect_io.session_id, out.session_id);
 	EXPECT_STREQ(connect_io.client_id, out.client_id);
-	EXPECT_EQ(0, memcmp(&w, "PMOF\1\0\3\0\200\0\0\0\0\0\0\0\x88\x77\x66\x55", 20))
+	EXPECT_EQ(0, memcmp(&w, "PMOF\2\0\3\0\200\0\0\0\0\0\0\0\x88\x77\x66\x55", 20))
 		TH_LOG("the layout on the wire has changed");
 }
 
