@@ -78,7 +78,6 @@ static void admin_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	if (!admin_take_reply(a, rx, wc->byte_len)) {
 		pmof_message_unasked(a->cm.conn, 0, rx->buf.data, wc->byte_len);
-		pmof_conn_lost(a->cm.conn, "the server answers what was not asked");
 		return;
 	}
 	admin_event(a);

@@ -80,9 +80,9 @@ static int reply_errno(struct pmof_slot *slot, int status)
 	}
 }
 
-/* Which of the two has got it wrong is not to be found out without what it was. */
-void pmof_message_unasked(const struct pmof_conn *conn, u16 queue_id,
-			  const struct pmof_wire_hdr *h, u32 len)
+/* The connection ends.  Which end has got it wrong is not to be found out without what it was. */
+void pmof_message_unasked(struct pmof_conn *conn, u16 queue_id, const struct pmof_wire_hdr *h,
+			  u32 len)
 {
 	if (len < sizeof(*h))
 		pr_warn_ratelimited("%s: queue %u: a message of %u bytes\n", conn->opt.name,
@@ -91,6 +91,7 @@ void pmof_message_unasked(const struct pmof_conn *conn, u16 queue_id,
 		pr_warn_ratelimited("%s: queue %u: nobody awaits message 0x%02x, tag %u, status %u, %u bytes\n",
 				    conn->opt.name, queue_id, h->opcode, le16_to_cpu(h->tag),
 				    le32_to_cpu(h->status), len);
+	pmof_conn_lost(conn, "the server answers what was not asked");
 }
 
 /*
@@ -110,7 +111,6 @@ void pmof_message_rx(struct pmof_rx *rx, u32 len)
 		slot = pmof_slot_take_reply(q, le16_to_cpu(h->tag));
 	if (!slot) {
 		pmof_message_unasked(q->conn, q->id, h, len);
-		pmof_conn_lost(q->conn, "the server answers what was not asked");
 		return;
 	}
 	status = reply_get(slot, h, len);

@@ -132,8 +132,8 @@ void pmof_send_init_buf(struct pmof_slot *slot, struct pmof_send *s, struct pmof
 			size_t len);
 void pmof_send_init(struct pmof_slot *slot, struct pmof_send *s, u8 opcode, size_t len);
 void pmof_message_rx(struct pmof_rx *rx, u32 len);
-void pmof_message_unasked(const struct pmof_conn *conn, u16 queue_id,
-			  const struct pmof_wire_hdr *h, u32 len);
+void pmof_message_unasked(struct pmof_conn *conn, u16 queue_id, const struct pmof_wire_hdr *h,
+			  u32 len);
 
 /*
  * pmof_post_begin() for a slot from pmof_slot_get(), which may be an ERR_PTR().
