@@ -142,8 +142,8 @@ static int do_put(const struct data *d)
 	if (d->persist) {
 		ret = pmof_persist(d->dev, d->value[0], total);
 		if (ret)
-			explain_data(ret, "%llu bytes were put to %s, but not persisted",
-				     (unsigned long long)total, d->device);
+			explain_persist(ret, "%llu bytes were put to %s, but not persisted",
+					(unsigned long long)total, d->device);
 		else
 			data_warn_volatile(d);
 	}
@@ -225,7 +225,7 @@ static int do_persist(const struct data *d)
 		return data_complain_range(d, offset, length);
 	ret = pmof_persist(d->dev, offset, length);
 	if (ret)
-		explain_data(ret, "persist on %s", d->device);
+		explain_persist(ret, "persist on %s", d->device);
 	else
 		data_warn_volatile(d);
 	return ret;

@@ -116,3 +116,22 @@ void explain_data(int error, const char *fmt, ...)
 	vexplain(data_reasons, error, fmt, args);
 	va_end(args);
 }
+
+/* It is told once: the next PERSIST has nothing left to fail with. */
+static const struct reason persist_reasons[] = {
+	{ EIO, "the server has restarted or does not answer: what was put before and not persisted may be gone",
+	  "put it again; that a later persist succeeds does not say that it is there" },
+	{ ENODEV, "the device was disconnected: what was put before and not persisted may be gone",
+	  "`pmof connect` makes a new one; put it again there" },
+	{ 0 }
+};
+
+void explain_persist(int error, const char *fmt, ...)
+{
+	bool own = find_reason(persist_reasons, abs(error));
+	va_list args;
+
+	va_start(args, fmt);
+	vexplain(own ? persist_reasons : data_reasons, error, fmt, args);
+	va_end(args);
+}

@@ -92,6 +92,7 @@ PRINTF(3, 4) void explain(const struct reason *table, int error, const char *fmt
 
 /* The same of an operation on an open device. */
 PRINTF(2, 3) void explain_data(int error, const char *fmt, ...);
+PRINTF(2, 3) void explain_persist(int error, const char *fmt, ...);
 
 /* Complains of a @device that pmof_lookup() or pmof_open() failed for. */
 void explain_device(int error, const char *device);

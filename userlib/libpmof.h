@@ -41,7 +41,7 @@ struct pmof_dev;	/* an open device */
  *	the file is always opened with O_CLOEXEC
  * @dev: out: the handle, to be closed with pmof_close()
  *
- * Return: 0; -EINVAL @device has none of the forms or @flags has another bit;
+ * Return: 0; -EINVAL @device has none of the forms or @flags has another bit (but O_CLOEXEC);
  * -ENODEV the path is not a pmof device; -ENOENT no such device, -EACCES,
  * -EROFS and whatever else open(2) says.  Thread safe.
  */
@@ -100,7 +100,8 @@ int pmof_get_info(struct pmof_dev *dev, struct pmof_info *info, size_t info_size
  * @buf: data
  * @length: bytes, any number
  * @offset: first byte in the namespace, any alignment
- * @flags: 0, or PMOF_F_PERSIST: durable when the call returns
+ * @flags: 0, or PMOF_F_PERSIST: durable when the call returns; with either
+ *	PMOF_F_NOREPLAY: -EIO rather than a second time after a lost connection
  *
  * Without PMOF_F_PERSIST the data is visible to every client when the call
  * returns, and not durable until a pmof_persist() that covers it.
@@ -139,7 +140,10 @@ int pmof_get(struct pmof_dev *dev, void *buf, uint64_t length, uint64_t offset);
  *
  * Source: PMOF_IOC_PERSIST; docs/persistence.md, PERSIST of earlier
  * puts.  Return: 0 or -errno; after -EIO or -ENODEV
- * nothing is known of the durability of the range.  Thread safe.
+ * nothing is known of the durability of the range, and a further call does not
+ * find out: -EIO for a server that has restarted is told once to each handle,
+ * and not to one that was opened after somebody was told, as by fsync(2).  Put
+ * again what must be there.  Thread safe.
  */
 int pmof_persist(struct pmof_dev *dev, uint64_t offset, uint64_t length);
 
@@ -446,8 +450,8 @@ struct pmof_connect_args {
  * kernel does not take, or that holds a comma or a control character, or a @size below the
  * first version's; -E2BIG @args has fields that are not zero and that this library does not know;
  * -EOPNOTSUPP the method is not offered, the kernel log says why; -ECONNREFUSED, -EHOSTUNREACH,
- * -ENETUNREACH, -EADDRNOTAVAIL, -ENODEV, -ETIMEDOUT, -EPROTO,
- * -EPROTONOSUPPORT, -EBUSY, -EACCES: docs/interfaces.md; -EINTR a signal came, or the process
+ * -ENETUNREACH, -EADDRNOTAVAIL, -ENODEV, -ETIMEDOUT, -EPROTO, -EPROTONOSUPPORT, -EBUSY, -EACCES,
+ * -ENOSPC, -EROFS, -EXDEV, -ENOMEM, -ENOTCONN, -ECONNRESET, -EREMOTEIO: docs/interfaces.md; -EINTR a signal came, or the process
  * was stopped or frozen: nothing was made.  Thread safe.
  */
 int pmof_connect(const struct pmof_connect_args *args, int *instance);
