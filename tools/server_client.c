@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "server.h"
@@ -42,6 +43,7 @@ struct client {
 	const char *new_key_file;
 	bool has_limit[NR_LIMITS];
 	uint64_t limit[NR_LIMITS];
+	char key[KEY_TEXT_MAX];
 };
 
 static const struct argp_option add_options[] = {
@@ -114,21 +116,23 @@ static void compare_kept(const char *id, const char *text)
 	explicit_bzero(kept, sizeof(kept));
 }
 
+static int get_key(struct client *c)
+{
+	if (c->key_file)
+		return key_read(c->key_file, false, c->key);
+	return c->new_key_file ? key_generate(c->new_key_file, c->key) : 0;
+}
+
 static int set_key(const struct client *c)
 {
-	char text[KEY_TEXT_MAX];
 	int ret;
 
-	if (!c->key_file && !c->new_key_file)
+	if (!*c->key)
 		return 0;
-	ret = c->key_file ? key_read(c->key_file, false, text) : key_generate(c->new_key_file, text);
-	if (ret)
-		return ret;
-	ret = cfg_write(text, "clients/%s/key", c->id);
+	ret = cfg_write(c->key, "clients/%s/key", c->id);
 	if (!ret)
-		compare_kept(c->id, text);
-	explicit_bzero(text, sizeof(text));
-	if (ret)
+		compare_kept(c->id, c->key);
+	else
 		explain(client_reasons, ret, "cannot set the key of '%s'", c->id);
 	return ret;
 }
@@ -150,25 +154,36 @@ static int set_limits(const struct client *c)
 	return ret;
 }
 
-static int add_client(const struct client *c)
+static int change_client(const struct client *c)
 {
-	bool is_new;
-	int ret;
+	int ret = cfg_mkdir("clients/%s", c->id);
+	bool is_new = !ret;
 
-	ret = cfg_prepare();
-	if (ret)
-		return ret;
-	ret = cfg_mkdir("clients/%s", c->id);
-	is_new = !ret;
 	if (ret && ret != -EEXIST) {
 		explain(client_reasons, ret, "cannot make the client '%s'", c->id);
-		return ret;
+	} else {
+		ret = set_limits(c);
+		if (!ret)
+			ret = set_key(c);
 	}
-	ret = set_limits(c);
-	if (!ret)
-		ret = set_key(c);
 	if (ret && is_new)
 		cfg_rmdir("clients/%s", c->id);
+	return ret;
+}
+
+/* The key first: what may be wrong with its file is found before anything is changed. */
+static int add_client(struct client *c)
+{
+	int ret = cfg_prepare();
+
+	if (!ret)
+		ret = get_key(c);
+	if (!ret) {
+		ret = change_client(c);
+		if (ret && c->new_key_file)
+			unlink(c->new_key_file);
+	}
+	explicit_bzero(c->key, sizeof(c->key));
 	return ret;
 }
 

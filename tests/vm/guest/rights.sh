@@ -88,7 +88,9 @@ server_tools() {
 	t "a client with a new key" pmof server client add dave --generate /tmp/dave.key --max-sessions 3
 	t "its file is its owner's alone" test "$(stat -c %a /tmp/dave.key)" = 600
 	t "the limit is set" test "$(cat "$CONFIG/clients/dave/max_sessions")" = 3
-	t "a file that is there stays" fails_with "exists" pmof server client add dave --generate /tmp/dave.key
+	t "a file that is there stays" fails_with "exists" pmof server client add dave --max-sessions 9 \
+		--generate /tmp/dave.key
+	t "and then no limit has been changed" test "$(cat "$CONFIG/clients/dave/max_sessions")" = 3
 	t "allow, read-only" pmof server allow data dave:ro
 	t "list shows it" sh -c "pmof server list | grep -q dave:ro"
 	t "list has it in JSON" sh -c "pmof server list --json | grep -q dave:ro"
