@@ -53,6 +53,8 @@ static const char *check_addr(const char *text)
 	if (strchr(text, '[') || (strchr(text, ':') && strchr(text, ':') == strrchr(text, ':')) ||
 	    parse_addr(text, &addr))
 		return "is not a numeric IPv4 or IPv6 address";
+	if (scope_missing(text))
+		return "is link-local: it needs its interface, as in fe80::1%eth0";
 	return NULL;
 }
 
@@ -235,6 +237,29 @@ static bool check_listen(struct json_object *o, char *why)
 	return true;
 }
 
+/* A device serves one namespace. */
+static bool check_devices(struct json_object *o, char *why)
+{
+	struct json_object *l = json_list(o, "namespaces"), *p, *q;
+	const char *path;
+	size_t i, j;
+
+	for (i = 0; i < json_length(l); i++) {
+		p = json_object_array_get_idx(l, i);
+		path = json_text(p, "device_path", "");
+		for (j = 0; json_flag(p, "enable", true) && j < i; j++) {
+			q = json_object_array_get_idx(l, j);
+			if (!json_flag(q, "enable", true) ||
+			    strcmp(json_text(q, "device_path", ""), path) != 0)
+				continue;
+			snprintf(why, WHY_MAX, "namespaces, entries %zu and %zu have one device, %s",
+				 j + 1, i + 1, path);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* What is enabled needs a @key. */
 static bool check_enabled(struct json_object *o, const char *list, const char *key, char *why)
 {
@@ -394,7 +419,7 @@ bool config_check_server(struct json_object *o, char *why)
 		if (!check_links(o, &config_kinds[k], why))
 			return false;
 	return check_rights(o, why) && check_enabled(o, "namespaces", "device_path", why) &&
-	       check_enabled(o, "ports", "addr", why) && check_listen(o, why);
+	       check_enabled(o, "ports", "addr", why) && check_devices(o, why) && check_listen(o, why);
 }
 
 static struct json_object *keep_if(struct json_object *o, bool ok)

@@ -257,6 +257,13 @@ char *host_key(const char *host, char key[HOST_KEY_MAX])
 	return key;
 }
 
+bool scope_missing(const char *host)
+{
+	struct in6_addr addr;
+
+	return inet_pton(AF_INET6, host, &addr) == 1 && IN6_IS_ADDR_LINKLOCAL(&addr);
+}
+
 bool scope_absent(const char *host)
 {
 	const char *scope = strchr(host, '%');

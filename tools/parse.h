@@ -47,6 +47,9 @@ bool same_host(const char *a, const char *b);
 #define HOST_KEY_MAX	33
 char *host_key(const char *host, char key[HOST_KEY_MAX]);
 
+/* True for a link-local IPv6 address without the interface that it is to be found on. */
+bool scope_missing(const char *host);
+
 /* True if the address has a scope that no interface of this machine has, yet. */
 bool scope_absent(const char *host);
 

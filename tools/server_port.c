@@ -21,7 +21,7 @@ static bool port_has_addr(unsigned int id, const struct addr *addr)
 	       n == addr->port;
 }
 
-/* The ID of the port with this address, 0 if there is none, or -errno. */
+/* The ID of the port with this address, 0 if there is none, or -errno: ENOTUNIQ there are several. */
 static int find_port(const struct addr *addr)
 {
 	unsigned int *ids;
@@ -30,9 +30,9 @@ static int find_port(const struct addr *addr)
 	n = server_ports(&ids);
 	if (n < 0)
 		return n;
-	for (i = 0; i < n && !found; i++)
+	for (i = 0; i < n && found >= 0; i++)
 		if (port_has_addr(ids[i], addr))
-			found = (int)ids[i];
+			found = found ? -ENOTUNIQ : (int)ids[i];
 	free(ids);
 	return found;
 }
@@ -90,6 +90,8 @@ static error_t parse_unlisten(int key, char *arg, struct argp_state *state)
 
 static const struct reason unlisten_reasons[] = {
 	{ ENOENT, "there is no such port", "`pmof server list` shows the ports" },
+	{ ENOTUNIQ, "several ports have this address",
+	  "give the interface, too, as in fe80::1%eth0, or the port's ID: `pmof server list`" },
 	REASONS_NOT_ROOT,
 	{ 0 }
 };
@@ -237,7 +239,7 @@ static int do_listen(const struct listen *l)
 	if (ret)
 		return ret;
 	id = find_port(&l->addr);
-	if (id > 0)
+	if (id > 0 || id == -ENOTUNIQ)
 		id = -EEXIST;
 	if (!id)
 		id = make_port();

@@ -112,8 +112,7 @@ static int make_links(const struct item *t)
 /* A port's address is malformed to the kernel until there is the interface of its scope. */
 static bool must_wait(const struct item *t)
 {
-	return is_port(t) && json_flag(t->o, "enable", true) &&
-	       scope_absent(json_text(t->o, "addr", ""));
+	return is_port(t) && scope_absent(json_text(t->o, "addr", ""));
 }
 
 /* A namespace or port that the file does not have enabled. */
@@ -139,7 +138,7 @@ static void make_item(struct item *t)
 		ret = make_links(t);
 	if (ret)
 		t->outcome = FAILED;
-	else if (there || !t->kind->enable || is_off(t))
+	else if (there || !t->kind->enable || (is_off(t) && !t->unset))
 		t->outcome = DONE;
 }
 
@@ -177,6 +176,8 @@ static int look(const struct item *t)
 {
 	struct stat st;
 
+	if (is_off(t))
+		return must_wait(t) ? -EADDRNOTAVAIL : 0;
 	if (is_port(t))
 		return have_addr(json_text(t->o, "addr", "")) ? 0 : -EADDRNOTAVAIL;
 	if (stat(json_text(t->o, "device_path", ""), &st))
@@ -261,6 +262,10 @@ static void enable_item(struct item *t)
 		return;
 	}
 	t->unset = false;
+	if (!ret && is_off(t)) {
+		t->outcome = DONE;
+		return;
+	}
 	log = klog_open();
 	if (!ret)
 		ret = cfg_write("1", "%s/enable", t->dir);

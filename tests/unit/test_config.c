@@ -117,6 +117,9 @@ static const struct refusal server_refusals[] = {
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"enable\":false},{\"id\":2,\"addr\":\"FD00:0::1\","
 	  "\"port\":7},{\"id\":3,\"addr\":\"fd00::1\",\"port\":7}]}", "entries 2 and 3 listen on one" },
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"host\"}]}", "addr is not a numeric" },
+	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"fe80::1\"}]}", "addr is link-local" },
+	{ "{\"version\":1,\"namespaces\":[{\"name\":\"a\",\"device_path\":\"/dev/pmem0\"},"
+	  "{\"name\":\"b\",\"device_path\":\"/dev/pmem0\"}]}", "entries 1 and 2 have one device" },
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"192.0.2.1:7\"}]}", "addr is not a num" },
 	{ "{\"version\":1,\"ports\":[{\"id\":1,\"addr\":\"[fd00::1]\"}]}", "addr is not a num" },
 	{ "{\"version\":1,\n\"version\\u0000x\":2}", "line 2: it has a NUL" },
@@ -162,6 +165,11 @@ TEST(server_files_that_are_taken)
 				"\"enable\":false},{\"id\":3,\"addr\":\"192.0.2.1\",\"port\":7},"
 				"{\"id\":4,\"addr\":\"192.0.2.2\",\"enable\":false},"
 				"{\"id\":5,\"addr\":\"192.0.2.2\"}]}"));
+	EXPECT_EQ(NULL, refused(config_read_server, "{\"version\":1,\"ports\":[{\"id\":1,"
+				"\"addr\":\"fe80::1%eth0\"}]}"));
+	EXPECT_EQ(NULL, refused(config_read_server, "{\"version\":1,\"namespaces\":[{\"name\":"
+				"\"a\",\"device_path\":\"/dev/pmem0\",\"enable\":false},{\"name\":"
+				"\"b\",\"device_path\":\"/dev/pmem0\"}]}"));
 }
 
 /* Cut short anywhere, or with any byte another: taken or refused with a reason, never worse. */

@@ -181,6 +181,16 @@ TEST(scopes_of_no_interface)
 	EXPECT_FALSE(scope_absent("10.77.0.1"));
 }
 
+TEST(addresses_that_need_a_scope)
+{
+	EXPECT_TRUE(scope_missing("fe80::1"));
+	EXPECT_TRUE(scope_missing("FEBF::1"));
+	EXPECT_FALSE(scope_missing("fe80::1%lo"));
+	EXPECT_FALSE(scope_missing("fe80::1%gone"));
+	EXPECT_FALSE(scope_missing("fd00::1"));
+	EXPECT_FALSE(scope_missing("169.254.0.1"));
+}
+
 TEST(the_same_address)
 {
 	struct addr a;
