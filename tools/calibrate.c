@@ -99,7 +99,10 @@ static int check_auto(struct calibration *c)
 	if (b->info.method != PMOF_METHOD_AUTO) {
 		complain("%s uses the method %s: there is nothing to choose", b->device,
 			 pmof_method_name(b->info.method));
-		hint("`pmof connect --persist auto` (the default) makes a device that chooses");
+		if (!(b->info.methods & (b->info.methods - 1)))
+			hint("it has no other: see the attribute persist_methods");
+		else
+			hint("`pmof connect --persist auto` (the default) makes a device that chooses");
 		return -EINVAL;
 	}
 	ret = pmof_read_attr(c->instance, "auto", c->before, sizeof(c->before));

@@ -90,7 +90,7 @@ enum pmof_opcode {
 /* What a namespace offers besides its bytes. */
 enum pmof_service {
 	PMOF_SERVICE_RAW	= 0,	/* nothing */
-	PMOF_SERVICE_STORE	= 1,	/* keys and values: linux/pmof_kv.h */
+	PMOF_SERVICE_STORE	= 1,	/* keys and values: pmof_kv.h */
 };
 
 /* Operation flags. */
@@ -191,7 +191,7 @@ struct pmof_info {
 /**
  * struct pmof_rw - PMOF_IOC_PUT and PMOF_IOC_GET
  * @size: bytes of this structure
- * @flags: PMOF_F_PERSIST, PMOF_F_COMMIT (PUT), PMOF_F_VALID (GET)
+ * @flags: PMOF_F_PERSIST, PMOF_F_COMMIT (PUT), PMOF_F_VALID (GET), PMOF_F_NOREPLAY
  * @offset: first byte in the namespace
  * @length: bytes; of an object the trailer is counted
  * @addr: user buffer of @length bytes; a put with PMOF_F_COMMIT does not look
@@ -246,7 +246,7 @@ struct pmof_persist {
 /**
  * struct pmof_atomic - PMOF_IOC_CAS and PMOF_IOC_FETCH_ADD
  * @size: bytes of this structure
- * @flags: PMOF_F_PERSIST
+ * @flags: PMOF_F_PERSIST; PMOF_F_NOREPLAY changes nothing, atomics never go twice
  * @offset: of the 8-byte word, a multiple of 8
  * @compare: CAS: the value expected; FETCH_ADD: zero
  * @operand: CAS: the value to store; FETCH_ADD: the value to add

@@ -344,7 +344,7 @@ struct pmofkv_completion {
  * pmofkv_queue_open - make a queue of operations that nobody waits for
  * @kv: store
  * @depth: operations that it holds, ended ones that were not taken included; 1 to 4096
- * @threads: of the library, that run them; 0: as many as it sees fit
+ * @threads: of the library, that run them, at most 64; 0: as many as it sees fit
  * @queue: out: to be closed with pmofkv_queue_close()
  *
  * Each thread takes what waits, many at a time, and runs it as a batch: so puts share round

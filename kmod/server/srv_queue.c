@@ -4,8 +4,8 @@
  * events.
  *
  * A message is copied out of its receive buffer into a free request, and the
- * receive is posted again at once; the data of a PUT stay in it until they have
- * been copied to the namespace [R2], and then it is posted ahead of the reply.  So a
+ * receive is posted again at once; what a PUT or a CALL carries stays in it until
+ * it has been copied or served [R2], and then it is posted ahead of the reply.  So a
  * client that keeps to the depth it was granted never meets a queue without a
  * receive.  While no request is free, messages wait in their buffers; that is
  * all that one which does not keep to it gets.

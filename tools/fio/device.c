@@ -28,7 +28,9 @@ static int check_method(const struct fio_file *f, const struct pmof_info *info, 
 		return 0;
 	log_err("fio-pmof: %s has the persist method %s (sysfs: persist_method), not %s: ",
 		f->file_name, method_name(info->method), method_name(wanted));
-	if (wanted == PMOF_METHOD_AUTO || info->methods & 1U << wanted)
+	if (wanted == PMOF_METHOD_AUTO && !(info->methods & (info->methods - 1)))
+		log_err("it has no other (sysfs: persist_methods)\n");
+	else if (wanted == PMOF_METHOD_AUTO || info->methods & 1U << wanted)
 		log_err("connect it with persist=%s (pmof connect --persist %s)\n",
 			method_name(wanted), method_name(wanted));
 	else
