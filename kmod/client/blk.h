@@ -68,6 +68,16 @@ void pmof_blk_account(const struct pmof_conn *conn, const struct request *rq);
 bool pmof_blk_again(struct request *rq, int rc);
 void pmof_blk_end(struct request *rq, int rc);
 
+/*
+ * Inside pmof_post_begin(), or behind what has succeeded on a connection: [V7] it was made
+ * stale, if so, before that connection let anybody in.
+ */
+static inline bool pmof_blk_is_stale(const struct pmof_blk *blk)
+{
+	smp_rmb();	/* pairs with the release of io_ref to its new users */
+	return READ_ONCE(blk->stale);
+}
+
 static inline struct pmof_range pmof_blk_range(const struct request *rq)
 {
 	return (struct pmof_range) {

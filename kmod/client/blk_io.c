@@ -131,6 +131,12 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 	 */
 	if (unlikely(READ_ONCE(conn->lost) || !pmof_post_begin(conn)))
 		return READ_ONCE(conn->refuse) ? BLK_STS_TRANSPORT : BLK_STS_RESOURCE;
+	/* Once more, now that no other connection can come: a disk becomes stale between two. */
+	if (unlikely(pmof_blk_is_stale(conn->blk))) {
+		pmof_conn_leave(conn);
+		pmof_post_end();
+		return BLK_STS_IOERR;
+	}
 	trace_pmof_block(conn->instance, q->id, rq->tag, (__force u32)req_op(rq),
 			 blk_rq_pos(rq), blk_rq_bytes(rq));
 	cmd->working = false;

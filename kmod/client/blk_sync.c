@@ -5,6 +5,8 @@
 
 #include "blk.h"
 
+#define NO_MEMORY_MS	20	/* before the next try */
+
 static struct request *work_rq(struct work_struct *work)
 {
 	return blk_mq_rq_from_pdu(container_of(work, struct pmof_blk_cmd, work));
@@ -41,8 +43,7 @@ static int flush(struct pmof_conn *conn)
 			rc = pmof_req_again(conn, &req);
 	} while (rc == -EAGAIN);
 	/* [V7] The server has restarted before this one was begun, or between two tries. */
-	smp_rmb();
-	return rc ?: READ_ONCE(conn->blk->stale) ? -EIO : 0;
+	return rc ?: pmof_blk_is_stale(conn->blk) ? -EIO : 0;
 }
 
 static void flush_work_fn(struct work_struct *work)
@@ -96,7 +97,12 @@ static void zero_work_fn(struct work_struct *work)
 		pmof_blk_end(rq, rc ?: -PMOF_LOST);
 		return;
 	}
-	zero_post(q, rq);
+	if (pmof_blk_is_stale(q->conn->blk)) {
+		pmof_conn_leave(q->conn);
+		pmof_blk_end(rq, -EIO);
+	} else {
+		zero_post(q, rq);
+	}
 	pmof_post_end();
 }
 
@@ -146,6 +152,13 @@ static int bad_move(struct pmof_conn *conn, struct request *rq)
 	return rc;
 }
 
+/* As where blk_queue_rq() has no memory: what has been done will be done once more. */
+static void again_soon(struct request *rq)
+{
+	blk_mq_requeue_request(rq, false);
+	blk_mq_delay_kick_requeue_list(rq->q, NO_MEMORY_MS);
+}
+
 /* Reads and writes where there are bad pages, waited for. */
 static void bad_work_fn(struct work_struct *work)
 {
@@ -156,10 +169,15 @@ static void bad_work_fn(struct work_struct *work)
 
 	/* As it fails that goes by RDMA. */
 	rc = pmof_conn_check(q->conn) ? -PMOF_LOST : bad_move(q->conn, rq);
+	if (!rc && pmof_blk_is_stale(q->conn->blk))
+		rc = -EIO;
 	if (!rc)
 		pmof_blk_account(q->conn, rq);
 	memalloc_noio_restore(noio);
-	pmof_blk_end(rq, rc);
+	if (rc == -ENOMEM)
+		again_soon(rq);
+	else
+		pmof_blk_end(rq, rc);
 }
 
 /* What the slot of a request cannot do: more than one post, and waiting between them. */
