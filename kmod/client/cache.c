@@ -222,7 +222,8 @@ int pmof_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 	range = (struct pmof_range) { req.offset, req.length };
 	/* [V7] There may be none because the server has restarted, and all are lost. */
 	if (end != LLONG_MAX && pmof_dirty_none(conn, &range)) {
-		rc = file_check_and_advance_wb_err(file);
+		/* Or because the device has gone, which refuses before it drops its pages. */
+		rc = pmof_conn_check(conn) ?: file_check_and_advance_wb_err(file);
 		return rc ?: epoch == READ_ONCE(conn->epoch) ? 0 : -EIO;
 	}
 	return pmof_req_run(conn, &req);
