@@ -155,6 +155,7 @@ static void take_batch(struct store *st, struct store_req *whole)
 		r->data = p->request;
 		r->length = le32_to_cpu(p->length);
 		r->reply = &reply->part[i];
+		r->came = whole->came;
 		take(st, r, p->opcode);
 		at += part_length(p);
 	}
@@ -204,6 +205,7 @@ void pmof_store_take_call(struct store *st, struct pmof_call *call)
 	r->data = call->data;
 	r->length = call->length;
 	r->reply = call->reply;
+	r->came = jiffies;
 	if (call->opcode == PMOF_KV_BATCH) {
 		list_add_tail(&r->entry, &st->batches);
 		return;

@@ -16,7 +16,7 @@
 #include "store.h"
 
 #define RECLAIM_ROUND	256	/* slots freed in one round */
-#define WAIT_MOST	(20 * HZ)	/* of a request, for space; its client gives up at 30 s */
+#define WAIT_MOST	(20 * HZ)	/* of a request; its client gives up at 30 s */
 #define HELD_SLOTS	65536U		/* that may be held up for long: 16 bytes of memory each, */
 #define HELD_PART	16		/* nor more than so much of the store, 1/x */
 #define HELD_GRACES	10		/* how long that is: reclaim_ms */
@@ -83,8 +83,7 @@ static bool may_come_free(const struct store *st, const struct store_req *r, u32
 /* Is it worth to wait?  pmof_store_press() sees to it that it is not for ever. */
 static enum store_step wait_for_space(struct store *st, struct store_req *r, u32 class)
 {
-	if (!may_come_free(st, r, class) ||
-	    (r->since && time_after(jiffies, r->since + WAIT_MOST))) {
+	if (!may_come_free(st, r, class) || time_after(jiffies, r->came + WAIT_MOST)) {
 		r->status = PMOF_KV_SC_NO_SPACE;
 		return STORE_DONE;
 	}

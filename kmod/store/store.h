@@ -139,6 +139,7 @@ struct store_req {
 	bool begun;			/* phase 1 has seen it */
 	bool changed;			/* it has stored what it must see through */
 	unsigned long since;		/* jiffies; it waits for space; 0: it does not */
+	unsigned long came;		/* jiffies; it, or the batch that it is a part of */
 	u64 arrival;			/* number */
 	const u8 *key;			/* the next two: in the call, or of the lease */
 	const u8 *value;
