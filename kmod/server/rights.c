@@ -41,10 +41,36 @@ static struct pmof_client *find_client(const char *id)
 	return NULL;
 }
 
+static u64 charged(const struct pmof_session *s, enum pmof_limit limit, u64 used)
+{
+	return pmof_grant_charged(s->had[limit], used);
+}
+
+static void set_client(struct pmof_session *s, struct pmof_client *client)
+{
+	int i;
+
+	s->client = client;
+	for (i = 0; client && i < PMOF_NR_LIMITS; i++)
+		client->used[i] += charged(s, i, s->used[i]);
+}
+
+/* What its sessions have that are there already counts from now on, too. */
+static void adopt_sessions(struct pmof_client *client)
+{
+	struct pmof_session *s;
+
+	list_for_each_entry(s, &pmof_sessions, entry)
+		if (s->ns && !s->client && !s->superseded &&
+		    !strcmp(s->who.client_id, config_item_name(&client->item)))
+			set_client(s, client);
+}
+
 void pmof_client_add(struct pmof_client *client)
 {
 	mutex_lock(&pmof_sessions_mutex);
 	list_add_tail(&client->entry, &clients);
+	adopt_sessions(client);
 	mutex_unlock(&pmof_sessions_mutex);
 }
 
@@ -256,11 +282,6 @@ int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
 	return 0;
 }
 
-static u64 charged(const struct pmof_session *s, enum pmof_limit limit, u64 used)
-{
-	return pmof_grant_charged(s->had[limit], used);
-}
-
 struct rival {
 	const struct pmof_session *s;
 	const struct pmof_ns *ns;
@@ -433,15 +454,6 @@ void pmof_rights_inherit(struct pmof_session *s, const struct pmof_session *old)
 	/* @old may have been lost ahead of taking all that it might have: that is had still. */
 	for (i = 0; i < PMOF_NR_LIMITS; i++)
 		s->had[i] = charged(old, i, old->used[i]);
-}
-
-static void set_client(struct pmof_session *s, struct pmof_client *client)
-{
-	int i;
-
-	s->client = client;
-	for (i = 0; client && i < PMOF_NR_LIMITS; i++)
-		client->used[i] += charged(s, i, s->used[i]);
 }
 
 /* A session and its queues, of which it may get fewer than it asked for. */

@@ -186,6 +186,22 @@ TEST_F(rights, limits)
 	EXPECT_EQ(0, order("unused bob"));
 }
 
+/* Who has come where anybody may is counted from when his client is made. */
+TEST_F(rights, limits_of_who_is_there)
+{
+	struct keyed a, b;
+
+	ASSERT_EQ(0, order("deny alice && deny bob && deny_ro carol && set_attr $NS/allow_any 1"));
+	ASSERT_EQ(0, k_login(&a, "somebody", NULL, 0));
+	EXPECT_EQ(0, order("mkdir $CONFIG/clients/somebody && client_has somebody sessions 1 && "
+			   "client_has somebody queues %u && "
+			   "set_attr $CONFIG/clients/somebody/max_sessions 1", a.s.login.nr_queues));
+	EXPECT_EQ(PMOF_SC_BUSY, k_login(&b, "somebody", NULL, 0));
+	k_close(&b);
+	k_close(&a);
+	EXPECT_EQ(0, order("unused somebody"));
+}
+
 /* Nobody ends for one who would not be let in then; what is its own makes room. */
 TEST_F_TIMEOUT(rights, takeover_that_does_not_fit, 60)
 {
