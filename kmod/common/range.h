@@ -7,6 +7,9 @@
 
 #define PMOF_LINE_SIZE	64	/* bytes of a cache line that is written back */
 
+/* Lengths of 64 bits become size_t in both modules. */
+static_assert(sizeof(size_t) == sizeof(u64), "pmof wants a 64-bit kernel");
+
 /* True if [offset, offset + length) lies within [0, size); never overflows. */
 static inline bool pmof_range_ok(u64 offset, u64 length, u64 size)
 {
