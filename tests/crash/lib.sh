@@ -66,6 +66,7 @@ booting() {
 		status=$?
 		((status && status != 77 && try < 4)) || break
 		[[ $(grep -c ': booted (' "$log") -lt 2 ]] || break
+		! grep -q 'script ended with status [1-9]' "$log" || break
 		say "a VM did not boot: once more"
 	done
 	return $status

@@ -92,6 +92,19 @@ static int write_history(const struct arguments *a, const struct client *c)
 	return f != stdout && fclose(f) ? 1 : 0;
 }
 
+/* A history of nothing but what is not known is linearizable. */
+static int check_changes(const struct arguments *a, const struct client *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < a->threads && c[i].recorder.since; i++)
+		;
+	if (i == a->threads)
+		return 0;
+	fprintf(stderr, "record: client %u has changed nothing since its last error\n", i);
+	return 1;
+}
+
 static int run(const struct arguments *a)
 {
 	static struct client c[THREADS_MAX];
@@ -108,7 +121,7 @@ static int run(const struct arguments *a)
 	}
 	for (i = 0; i < started; i++)
 		pthread_join(c[i].thread, NULL);
-	status = write_history(a, c);
+	status = write_history(a, c) || check_changes(a, c);
 	for (i = 0; i < a->threads; i++) {
 		pmofkv_close(c[i].kv);
 		recorder_end(&c[i].recorder);

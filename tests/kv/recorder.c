@@ -144,6 +144,7 @@ static bool take_result(struct recorder *r, struct op *op, int ret)
 	case -EIO:
 	case -ENODEV:
 		r->errors++;
+		r->since = 0;
 		op->result = RESULT_UNKNOWN;
 		return op->kind != OP_GET;
 	case -EBUSY:
@@ -156,8 +157,10 @@ static bool take_result(struct recorder *r, struct op *op, int ret)
 	}
 	r->version[op->key] = op->kind == OP_DELETE && !ret ? 0 : op->version;
 	__atomic_add_fetch(&r->answered, 1, __ATOMIC_RELEASE);
-	if (op->kind != OP_GET && op->result == RESULT_OK)
+	if (op->kind != OP_GET && op->result == RESULT_OK) {
+		r->since++;
 		__atomic_add_fetch(&r->changed, 1, __ATOMIC_RELEASE);
+	}
 	return true;
 }
 

@@ -40,6 +40,7 @@ struct recorder {
 	unsigned char *value[RECORDER_BATCH];
 	uint64_t answered;		/* operations that have ended, and not for want of one */
 	uint64_t changed;		/* those of them that have put or deleted something */
+	uint64_t since;			/* as changed, since the last error */
 	uint64_t errors;		/* the others */
 	uint64_t refused;		/* of these: no namespace, no right */
 };

@@ -159,15 +159,19 @@ TEST_F(window, hipri_and_o_direct)
 	struct iovec iov = { buf, 0 };
 	size_t len;
 
+	self->may_change = true;
 	ASSERT_LE(0, fd);
 	for (len = 1; len <= 64 * KiB; len *= 4) {
 		iov.iov_len = len;
 		ASSERT_EQ((ssize_t)len, preadv2(fd, &iov, 1, WINDOW_OFF + 3, RWF_HIPRI));
 		EXPECT_EQ(0, memcmp(buf, self->before + 3, len));
+		vm_fill(&state, buf, len);
+		memcpy(self->before + 3, buf, len);
 		ASSERT_EQ((ssize_t)len,
 			  pwritev2(fd, &iov, 1, WINDOW_OFF + 3, RWF_HIPRI | RWF_SYNC));
 	}
 	close(fd);
+	EXPECT_EQ(0, window_is(self->fd, self->before, self->now, WINDOW_LEN));
 }
 
 /* Whatever a waiter does before it sleeps, and wherever the data go: the outcome is the same. */
@@ -178,6 +182,7 @@ TEST_F(window, poll_us_and_copy_max)
 	char *buf = vm_pages(4096), poll_was[16], copy_was[16];
 	int i, k;
 
+	self->may_change = true;
 	vm_attr(self->instance, "poll_us", poll_was, sizeof(poll_was));
 	vm_attr(self->instance, "copy_max", copy_was, sizeof(copy_was));
 	EXPECT_EQ(-EINVAL, vm_set_attr(self->instance, "poll_us", "1001"));
@@ -190,11 +195,14 @@ TEST_F(window, poll_us_and_copy_max)
 		for (k = 0; k < 20; k++) {
 			ASSERT_EQ(0, vm_get(self->fd, WINDOW_OFF + k * 77, buf, 99 + k % 3));
 			ASSERT_EQ(0, memcmp(buf, self->before + k * 77, 99 + k % 3));
+			vm_fill(&state, buf, 99 + k % 3);
+			memcpy(self->before + k * 77, buf, 99 + k % 3);
 			ASSERT_EQ(0, vm_put(self->fd, WINDOW_OFF + k * 77, buf, 99 + k % 3,
 					    PMOF_F_PERSIST));
 		}
 	}
 	EXPECT_EQ(0, vm_set_attr(self->instance, "poll_us", poll_was));
+	EXPECT_EQ(0, window_is(self->fd, self->before, self->now, WINDOW_LEN));
 	EXPECT_EQ(0, vm_set_attr(self->instance, "copy_max", copy_was));
 }
 

@@ -59,18 +59,21 @@ static void ended(struct thread *t, unsigned int k, uint64_t number, int rc)
 	}
 }
 
-static void change(struct thread *t, unsigned int k)
+static void put(struct thread *t, unsigned int k)
 {
 	uint64_t name = name_of(t, k);
 	struct proof p = { .key = name, .writer = t->writer, .number = ++t->count };
 
-	if (rand_r(&t->seed) % 6 == 0) {
-		ended(t, k, 0, pmofkv_delete(t->kv, &name, sizeof(name)));
-		return;
-	}
 	p.length = sizeof(p) + rand_r(&t->seed) % (rand_r(&t->seed) % 3 ? 1000 : MOST - sizeof(p));
 	proof_make(t->value, &p);
 	ended(t, k, p.number, pmofkv_put(t->kv, &name, sizeof(name), t->value, p.length, NULL));
+}
+
+static void delete(struct thread *t, unsigned int k)
+{
+	uint64_t name = name_of(t, k);
+
+	ended(t, k, 0, pmofkv_delete(t->kv, &name, sizeof(name)));
 }
 
 static bool may_be(struct key *key, uint64_t number)
@@ -113,10 +116,12 @@ static void *thread_main(void *arg)
 	while (!stop && !t->failed) {
 		unsigned int k = rand_r(&t->seed) % KEYS;
 
-		if (rand_r(&t->seed) % 3)
-			change(t, k);
-		else
+		if (rand_r(&t->seed) % 3 == 0)
 			look(t, k);
+		else if (rand_r(&t->seed) % 6 == 0)
+			delete(t, k);
+		else
+			put(t, k);
 	}
 	return NULL;
 }
@@ -140,23 +145,33 @@ static void delete_all(struct thread *t)
 {
 	unsigned int k;
 
-	for (k = 0; k < KEYS; k++) {
-		uint64_t name = name_of(t, k);
-
-		ended(t, k, 0, pmofkv_delete(t->kv, &name, sizeof(name)));
-	}
+	for (k = 0; k < KEYS; k++)
+		delete(t, k);
 }
 
-/* At last everything is asked for, and no connection is lost any more. */
+/* False: there was no answer in time. */
+static bool look_soon(struct thread *t, unsigned int k)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 100 && !look(t, k); tries++)
+		usleep(100000);
+	return tries < 100;
+}
+
+/* At last everything is asked for, and put and asked for again: no connection is lost any more. */
 static bool all_there(struct thread *t)
 {
-	unsigned int k, tries;
+	unsigned int k;
 
 	for (k = 0; k < KEYS && !t->failed; k++) {
-		for (tries = 0; tries < 100 && !look(t, k); tries++)
-			usleep(100000);
-		if (tries == 100)
+		if (!look_soon(t, k))
 			fail(t, k, "a get, at last", -EIO);
+		put(t, k);
+		if (t->key[k].nr_maybe)
+			fail(t, k, "a put, at last", -EIO);
+		if (!look_soon(t, k))
+			fail(t, k, "a get of that", -EIO);
 	}
 	return !t->failed;
 }

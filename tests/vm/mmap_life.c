@@ -220,23 +220,42 @@ TEST_F(mmap, read_only_session)
 #define READERS	8
 
 /* Each its own pages: somewhere there is always one that has just come. */
-static int touch(int fd, uint64_t state)
+static int touch(int fd, uint64_t state, volatile unsigned long *touched)
 {
 	const volatile char *q = map(fd, AT, AREA, PROT_READ, MAP_SHARED);
-	int sum = 0;
 
-	while (q != MAP_FAILED)
-		sum += q[vm_rnd(&state) % AREA];
-	return sum;
+	while (q != MAP_FAILED) {
+		(void)q[vm_rnd(&state) % AREA];
+		(*touched)++;
+	}
+	return 1;
+}
+
+/* All have read on from here. */
+static bool all_go_on(const volatile unsigned long *touched)
+{
+	unsigned long was[READERS];
+	int i, tries;
+
+	for (i = 0; i < READERS; i++)
+		was[i] = touched[i];
+	for (i = 0, tries = 0; i < READERS; i++)
+		while (touched[i] == was[i])
+			if (usleep(20000), tries++ == 1000)
+				return false;
+	return true;
 }
 
 /* The last writer drops the pages; readers have theirs again at once, as fast as they go. */
 TEST_F_TIMEOUT(mmap, a_writer_closes_under_readers, 60)
 {
-	int fd = vm_open(self->instance, O_RDONLY), i;
+	volatile unsigned long *touched = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+					       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int fd = vm_open(self->instance, O_RDONLY), i, status;
 	pid_t pid[READERS];
 
 	ASSERT_LE(0, fd);
+	ASSERT_NE(MAP_FAILED, touched);
 	munmap(self->p, AREA);
 	close(self->fd);
 	close(self->second);
@@ -244,16 +263,19 @@ TEST_F_TIMEOUT(mmap, a_writer_closes_under_readers, 60)
 		pid[i] = fork();
 		ASSERT_LE(0, pid[i]);
 		if (!pid[i])
-			_exit(touch(fd, i + 1));
+			_exit(touch(fd, i + 1, &touched[i]));
 	}
+	EXPECT_TRUE(all_go_on(touched));
 	for (i = 0; i < 20; i++) {
 		self->fd = vm_open(self->instance, O_RDWR);
 		ASSERT_LE(0, self->fd);
 		ASSERT_EQ(0, close(self->fd));
 	}
+	EXPECT_TRUE(all_go_on(touched));
 	for (i = 0; i < READERS; i++) {
 		kill(pid[i], SIGKILL);
-		waitpid(pid[i], NULL, 0);
+		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	}
 	self->fd = vm_open(self->instance, O_RDWR);
 	self->second = fd;
@@ -307,6 +329,9 @@ TEST_F_TIMEOUT(mmap, disconnect_under_load, 60)
 		}
 	}
 	usleep(500000);
+	/* No error so far. */
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(0, waitpid(pid[i], NULL, WNOHANG));
 	ASSERT_EQ(0, vm_disconnect(self->instance));
 	self->instance = -1;
 	for (i = 0; i < 4; i++)

@@ -18,6 +18,7 @@ bad_patterns=(
 	'DMA-API: ' 'ODEBUG' 'segfault at' 'trap (invalid|divide)' 'Out of memory'
 	'page allocation failure' 'nobody cared' 'stack guard page'
 	'waiting for .* to become free' 'unbalanced' 'leaked'
+	'kmemleak: (Cannot allocate|Memory pool empty|Kernel memory leak detector disabled)'
 )
 
 join() {

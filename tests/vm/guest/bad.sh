@@ -45,7 +45,8 @@ sector_eio() {
 # bad_blocks DEVICE
 bad_blocks() {
 	bad_dev=${1##*/}
-	ns_make $bad_name $1 allow_volatile=1 && ns_enable $bad_name || return
+	ns_make $bad_name $1 allow_volatile=1
+	t "bad blocks: export" ns_enable $bad_name
 	ln -s $ns/$bad_name $ports/1/namespaces/$bad_name
 	dd if=/dev/urandom of=/tmp/page bs=4096 count=1 2>/dev/null
 	t "bad blocks: none yet" test "$(cat $ns/$bad_name/bad_sectors)" = 0
@@ -117,7 +118,7 @@ bad_device_goes() {
 	sleep 1
 	t "the device goes with I/O running" timeout 60 sh -c "echo $_device >$_driver/unbind"
 	t "no session is left when it has" bad_dead
-	wait $_load
+	t "the I/O was under way" eval "! wait $_load"
 	t "nor the device" test ! -b /dev/$bad_dev
 	t "the namespace is disabled" test "$(cat $ns/$bad_name/enable)" = 0
 	t "and cannot be enabled" fails_with . ns_enable $bad_name
@@ -133,7 +134,8 @@ bad_device_goes() {
 bad_memory_failure() {
 	_hard=/sys/devices/system/memory/hard_offline_page
 	_start=$(cat /sys/block/$bad_dev/device/resource)
-	if [ ! -w $_hard ] || [ -z "$_start" ]; then
+	t "the place of the page" test -n "$_start"
+	if [ ! -w $_hard ]; then
 		t_skip "memory failure" "no $_hard in this kernel"
 		return
 	fi
@@ -143,7 +145,7 @@ bad_memory_failure() {
 	sleep 1
 	t "memory failure with I/O running" set_attr $_hard $((_start + 8192 * 512))
 	t "no session is left when it returns" bad_dead
-	wait $_load
+	t "the I/O was under way" eval "! wait $_load"
 	t "all of the page is bad" test "$(cat /sys/block/$bad_dev/badblocks)" = "8192 8"
 	t "it is counted" test "$(cat $ns/$bad_name/bad_sectors)" = 8
 	t "connect again" bad_again block=1
