@@ -322,7 +322,7 @@ grown() {
 pins_are_back() {
 	echo 1 >/proc/sys/vm/stat_refresh
 	awk '/^nr_foll_pin_acquired/ { taken = $2 } /^nr_foll_pin_released/ { back = $2 }
-		END { print taken, back; exit !taken || taken != back }' /proc/vmstat
+		END { print taken, back; exit taken == "" || taken != back }' /proc/vmstat
 }
 no_pins() {
 	until_true 10 pins_are_back
