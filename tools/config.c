@@ -212,52 +212,68 @@ static struct addr addr_of(struct json_object *port)
 	return addr;
 }
 
+typedef bool same_entry(struct json_object *a, struct json_object *b);
+
+/* Are two of a list's enabled entries the @same?  Their numbers, from 1, in @twin. */
+static bool has_twins(struct json_object *list, same_entry *same, size_t twin[2])
+{
+	struct json_object *p, *q;
+	size_t i, j;
+
+	for (i = 0; i < json_length(list); i++) {
+		p = json_object_array_get_idx(list, i);
+		for (j = 0; json_flag(p, "enable", true) && j < i; j++) {
+			q = json_object_array_get_idx(list, j);
+			if (!json_flag(q, "enable", true) || !same(p, q))
+				continue;
+			twin[0] = j + 1;
+			twin[1] = i + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool same_listen(struct json_object *a, struct json_object *b)
+{
+	struct addr x = addr_of(a), y = addr_of(b);
+
+	return x.port == y.port && same_host(x.host, y.host);
+}
+
 /* Of two ports the kernel lets one listen. What is not enabled does not. */
 static bool check_listen(struct json_object *o, char *why)
 {
-	struct json_object *l = json_list(o, "ports"), *p, *q;
+	struct json_object *l = json_list(o, "ports");
 	char text[ADDR_TEXT_MAX];
-	struct addr a, b;
-	size_t i, j;
+	struct addr addr;
+	size_t twin[2];
 
-	for (i = 0; i < json_length(l); i++) {
-		p = json_object_array_get_idx(l, i);
-		a = addr_of(p);
-		for (j = 0; json_flag(p, "enable", true) && j < i; j++) {
-			q = json_object_array_get_idx(l, j);
-			b = addr_of(q);
-			if (!json_flag(q, "enable", true) || a.port != b.port ||
-			    !same_host(a.host, b.host))
-				continue;
-			snprintf(why, WHY_MAX, "ports, entries %zu and %zu listen on one address, %s",
-				 j + 1, i + 1, format_addr(&a, text, sizeof(text)));
-			return false;
-		}
-	}
-	return true;
+	if (!has_twins(l, same_listen, twin))
+		return true;
+	addr = addr_of(json_object_array_get_idx(l, twin[1] - 1));
+	snprintf(why, WHY_MAX, "ports, entries %zu and %zu listen on one address, %s", twin[0],
+		 twin[1], format_addr(&addr, text, sizeof(text)));
+	return false;
+}
+
+static bool same_device(struct json_object *a, struct json_object *b)
+{
+	return !strcmp(json_text(a, "device_path", ""), json_text(b, "device_path", ""));
 }
 
 /* A device serves one namespace. */
 static bool check_devices(struct json_object *o, char *why)
 {
-	struct json_object *l = json_list(o, "namespaces"), *p, *q;
-	const char *path;
-	size_t i, j;
+	struct json_object *l = json_list(o, "namespaces");
+	size_t twin[2];
 
-	for (i = 0; i < json_length(l); i++) {
-		p = json_object_array_get_idx(l, i);
-		path = json_text(p, "device_path", "");
-		for (j = 0; json_flag(p, "enable", true) && j < i; j++) {
-			q = json_object_array_get_idx(l, j);
-			if (!json_flag(q, "enable", true) ||
-			    strcmp(json_text(q, "device_path", ""), path) != 0)
-				continue;
-			snprintf(why, WHY_MAX, "namespaces, entries %zu and %zu have one device, %s",
-				 j + 1, i + 1, path);
-			return false;
-		}
-	}
-	return true;
+	if (!has_twins(l, same_device, twin))
+		return true;
+	snprintf(why, WHY_MAX, "namespaces, entries %zu and %zu have one device, %s", twin[0],
+		 twin[1],
+		 json_text(json_object_array_get_idx(l, twin[1] - 1), "device_path", ""));
+	return false;
 }
 
 /* What is enabled needs a @key. */

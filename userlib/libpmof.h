@@ -451,8 +451,8 @@ struct pmof_connect_args {
  * first version's; -E2BIG @args has fields that are not zero and that this library does not know;
  * -EOPNOTSUPP the method is not offered, the kernel log says why; -ECONNREFUSED, -EHOSTUNREACH,
  * -ENETUNREACH, -EADDRNOTAVAIL, -ENODEV, -ETIMEDOUT, -EPROTO, -EPROTONOSUPPORT, -EBUSY, -EACCES,
- * -ENOSPC, -EROFS, -EXDEV, -ENOMEM, -ENOTCONN, -ECONNRESET, -EREMOTEIO: docs/interfaces.md; -EINTR a signal came, or the process
- * was stopped or frozen: nothing was made.  Thread safe.
+ * -ENOSPC, -EROFS, -EXDEV, -ENOMEM, -ENOTCONN, -ECONNRESET, -EREMOTEIO: docs/interfaces.md;
+ * -EINTR a signal came, or the process was stopped or frozen: nothing was made.  Thread safe.
  */
 int pmof_connect(const struct pmof_connect_args *args, int *instance);
 
