@@ -337,15 +337,21 @@ static bool is_being_taken(const struct rival *r)
 	return o;
 }
 
-/* What the client's own sessions give back that the new one takes the place of. */
-static u64 given_back(const struct rival *r, const struct pmof_client *client,
-		      enum pmof_limit limit)
+/* Is it kept for a client that may never come back to it? */
+static bool is_kept(const struct pmof_session *o)
+{
+	return o->state == PMOF_SESSION_DETACHED;
+}
+
+/* What the client's own sessions give back that end for a new one, which @r is about, if not NULL. */
+static u64 given_back(const struct pmof_client *client, enum pmof_limit limit,
+		      const struct rival *r)
 {
 	const struct pmof_session *o;
 	u64 sum = 0;
 
 	list_for_each_entry(o, &pmof_sessions, entry)
-		if (o->client == client && is_rival(o, r))
+		if (o->client == client && (is_kept(o) || (r && is_rival(o, r))))
 			sum += charged(o, limit, o->used[limit]);
 	return sum;
 }
@@ -365,7 +371,7 @@ static bool would_fit(const struct rival *r, const struct pmof_client *client)
 	for (i = 0; client && i < PMOF_NR_LIMITS; i++)
 		if (charged(r->s, i, want[i]) >
 		    pmof_grant_most(client->limit[i],
-				    client->used[i] - given_back(r, client, i), 0))
+				    client->used[i] - given_back(client, i, r), 0))
 			return false;
 	return true;
 }
@@ -421,6 +427,34 @@ static u64 may_have(const struct pmof_session *s, enum pmof_limit limit)
 			       charged(s, limit, s->used[limit]));
 }
 
+/*
+ * A client that was switched off comes as another instance, and has no use for what is kept for
+ * the one before: that ends, the longest detached first, as far as the client's limit wants it.
+ * Nobody ends where that is not enough for @used.
+ */
+static bool make_room(const struct pmof_session *s, enum pmof_limit limit, u64 used)
+{
+	const struct pmof_client *client = s->client;
+	struct pmof_session *o;
+
+	lockdep_assert_held(&pmof_sessions_mutex);
+	if (used > pmof_grant_most(client->limit[limit],
+				   client->used[limit] - given_back(client, limit, NULL),
+				   charged(s, limit, s->used[limit])))
+		return false;
+	list_for_each_entry(o, &pmof_sessions, entry) {
+		if (used <= may_have(s, limit))
+			break;
+		if (o->client != client || !is_kept(o))
+			continue;
+		pr_info_ratelimited("%s (%pISpc): session%d, which waited for its client, ends for a new one\n",
+				    s->who.client_id, &s->peer, o->number);
+		pmof_session_supersede(o);
+		pmof_session_end(o);
+	}
+	return true;
+}
+
 /* Counts @n more of the client's, if it may have them. */
 int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 {
@@ -430,7 +464,7 @@ int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 	u64 used = s->used[limit] + n;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	if (used > may_have(s, limit)) {
+	if (used > may_have(s, limit) && !make_room(s, limit, used)) {
 		pr_info_ratelimited("%s (%pISpc): limit of %s reached\n", s->who.client_id,
 				    &s->peer, name[limit]);
 		return PMOF_SC_BUSY;
@@ -464,6 +498,8 @@ static int charge_queues(struct pmof_session *s, u16 asked)
 
 	if (status)
 		return status;
+	if (!may_have(s, PMOF_LIMIT_QUEUES))
+		make_room(s, PMOF_LIMIT_QUEUES, 1);
 	most = min_t(u64, most, may_have(s, PMOF_LIMIT_QUEUES));
 	s->nr_queues = clamp_t(u32, asked, 1, max_t(u32, most, 1));
 	return pmof_rights_charge(s, PMOF_LIMIT_QUEUES, s->nr_queues);

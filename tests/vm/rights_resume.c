@@ -453,6 +453,90 @@ TEST_F_TIMEOUT(limit, what_is_kept_is_charged, 60)
 	k_close(&a);
 }
 
+#define LIMIT(what, value)	"set_attr $CONFIG/clients/alice/max_" what " " value " && "
+
+/* Who was switched off comes as another instance: what is kept for the one before ends for it. */
+TEST_F_TIMEOUT(limit, of_a_client_that_is_new, 60)
+{
+	struct known known, anew;
+	struct keyed a, b;
+
+	ASSERT_EQ(0, begin(&a, "alice", ALICE, &known));
+	k_close(&a);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "1")
+			   LIMIT("queues", "1") LIMIT("segments", "1")
+			   LIMIT("memory", "$(cat $CONFIG/clients/alice/memory)") "true"));
+	ASSERT_EQ(0, begin(&b, "alice", ALICE, &anew));
+	EXPECT_EQ(PMOF_SC_BUSY, resume(&a, "alice", ALICE, &known));
+	k_close(&a);
+	EXPECT_EQ(0, get_stats(&b.s.admin));
+	EXPECT_EQ(0, order("client_has alice sessions 1 && detached_are 0"));
+	k_close(&b);
+}
+
+/* The same for each limit by itself: of queues one is enough to come in. */
+static bool is_let_in(struct __test_metadata *_metadata, const char *limit)
+{
+	struct known known, anew;
+	struct keyed k;
+	bool good;
+
+	ASSERT_EQ(0, begin(&k, "alice", ALICE, &known));
+	k_close(&k);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && set_attr "
+			   "$CONFIG/clients/alice/max_%s $(cat $CONFIG/clients/alice/%s)", limit, limit));
+	good = !begin(&k, "alice", ALICE, &anew);
+	k_close(&k);
+	return !order("set_attr $CONFIG/clients/alice/max_%s 0 && set_attr $NS/enable 0 && "
+		      "until_true 10 no_sessions && set_attr $NS/enable 1", limit) && good;
+}
+
+TEST_F_TIMEOUT(limit, each_of_a_client_that_is_new, 100)
+{
+	static const char * const limits[] = { "sessions", "queues", "segments", "memory" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++)
+		EXPECT_TRUE(is_let_in(_metadata, limits[i])) TH_LOG("%s", limits[i]);
+}
+
+/* What is kept does not end for one who would not be let in then either. */
+TEST_F_TIMEOUT(limit, of_a_client_that_is_full, 60)
+{
+	struct known a_known, b_known;
+	struct keyed a, b, c;
+
+	ASSERT_EQ(0, begin(&a, "alice", ALICE, &a_known));
+	ASSERT_EQ(0, begin(&b, "alice", ALICE, &b_known));
+	k_close(&a);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "1") "true"));
+	EXPECT_EQ(PMOF_SC_BUSY, k_login(&c, "alice", ALICE, 0));
+	k_close(&c);
+	ASSERT_EQ(0, resume(&a, "alice", ALICE, &a_known));
+	EXPECT_TRUE(is_resumed(&a, &a_known));
+	EXPECT_EQ(0, get_stats(&b.s.admin));
+	k_close(&a);
+	k_close(&b);
+}
+
+/* Nor does one that has a connection. */
+TEST_F_TIMEOUT(limit, of_a_client_that_is_there, 60)
+{
+	struct known a_known, b_known, anew;
+	struct keyed a, b, c;
+
+	ASSERT_EQ(0, begin(&b, "alice", ALICE, &b_known));
+	ASSERT_EQ(0, begin(&a, "alice", ALICE, &a_known));
+	k_close(&a);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "2") "true"));
+	ASSERT_EQ(0, begin(&c, "alice", ALICE, &anew));
+	EXPECT_EQ(0, get_stats(&b.s.admin));
+	EXPECT_EQ(PMOF_SC_BUSY, resume(&a, "alice", ALICE, &a_known));
+	k_close(&a);
+	k_close(&b);
+	k_close(&c);
+}
+
 /* Who takes a session over has its place, too. */
 TEST_F_TIMEOUT(limit, takeover, 60)
 {
