@@ -2,7 +2,7 @@
 #
 # pmof: Persistent Memory over Fabrics. `make help` lists the targets.
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/.*PMOF_MODULE_VERSION "\(.*\)"/\1/p' kmod/common/version.h)
 
 # Which kernel the modules are for: KDIR= names a header directory, KVER= a
 # release; by default the running kernel if its headers are installed, else the
@@ -18,8 +18,10 @@ else ifneq ($(filter $(KVER),$(LAB_KERNELS)),)
 else ifneq ($(KVER),)
   KDIR := /lib/modules/$(KVER)/build
 else ifneq ($(wildcard /lib/modules/$(shell uname -r)/build),)
+  KDIR_FOUND := 1
   KDIR := /lib/modules/$(shell uname -r)/build
 else
+  KDIR_FOUND := 1
   NO_HEADERS := 1
   KDIR = $(shell scripts/kernel kdir $(LAB_DEFAULT))
 endif
@@ -63,13 +65,16 @@ user: $(USER_TARGETS) ## build libpmof, the pmof command and the man pages
 
 install: install-modules install-user ## install all of it; DESTDIR=, PREFIX=, KVER=, KDIR=
 
+# Not the lab's by itself: that may be the kernel that runs behind the next reboot.
 install-modules: ## build the modules, and install them under updates/
+	$(if $(NO_HEADERS),$(if $(DESTDIR),,$(error No headers of the running kernel: install \
+		linux-headers-$(shell uname -r), or give KVER= or KDIR=)))
 	+$(Q)scripts/build-modules --install "$(KDIR)" "$(abspath $(BUILD))" "$(DESTDIR)" $(MODULE_ARGS)
 
 install-user: user install-lib install-tools ## install libraries, header, command, man pages, udev rules, systemd units
 
 uninstall: uninstall-user ## remove what install has installed, with the same variables; not /etc/pmof
-	$(Q)scripts/build-modules --uninstall "$(if $(NO_HEADERS),$(if $(DESTDIR),$(KDIR)),$(KDIR))" "$(abspath $(BUILD))" "$(DESTDIR)"
+	$(Q)scripts/build-modules --uninstall "$(if $(KDIR_FOUND),$(if $(DESTDIR),$(KDIR)),$(KDIR))" "$(abspath $(BUILD))" "$(DESTDIR)"
 
 uninstall-user: uninstall-lib uninstall-tools ## remove what install-user has installed
 

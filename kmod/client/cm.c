@@ -138,8 +138,11 @@ int pmof_cm_resolve(struct pmof_cm *cm, struct pmof_conn *conn)
 		goto destroy;
 	/* The persist methods' arguments are InfiniBand's, and so are READs without an MR. */
 	rc = -EOPNOTSUPP;
-	if (rdma_protocol_iwarp(id->device, id->port_num))
+	if (rdma_protocol_iwarp(id->device, id->port_num)) {
+		pr_info("%pISpc: %s is iWARP: pmof takes InfiniBand or RoCE\n", &conn->peer,
+				    dev_name(&id->device->dev));
 		goto destroy;
+	}
 	reinit_completion(&cm->done);
 	rc = rdma_resolve_route(id, 3000);
 	if (!rc)

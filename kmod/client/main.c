@@ -4,6 +4,7 @@
 
 #include "blk.h"
 #include "client.h"
+#include "version.h"
 
 static int __init pmof_client_init(void)
 {
@@ -60,3 +61,4 @@ module_exit(pmof_client_exit);
 
 MODULE_DESCRIPTION("Persistent Memory over Fabrics: client");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMOF_MODULE_VERSION);

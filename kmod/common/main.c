@@ -3,6 +3,7 @@
 #include <linux/module.h>
 
 #include "auth.h"
+#include "version.h"
 #include "../compat/pmof_lab_gen.h"
 
 static int __init pmof_init(void)
@@ -20,6 +21,7 @@ module_exit(pmof_exit);
 
 MODULE_DESCRIPTION("Persistent Memory over Fabrics: common code");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMOF_MODULE_VERSION);
 /* Where the kernel has them as modules. */
 MODULE_SOFTDEP("pre: crypto-hmac crypto-sha256");
 #ifdef PMOF_LAB_RXE

@@ -3,6 +3,7 @@
 #include <linux/module.h>
 
 #include "server.h"
+#include "version.h"
 
 static int __init pmof_server_init(void)
 {
@@ -57,3 +58,4 @@ module_exit(pmof_server_exit);
 
 MODULE_DESCRIPTION("Persistent Memory over Fabrics: server");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMOF_MODULE_VERSION);

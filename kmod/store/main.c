@@ -4,6 +4,7 @@
 #include <linux/module.h>
 
 #include "store.h"
+#include "version.h"
 
 static void *store_open(struct pmof_ns *ns)
 {
@@ -70,4 +71,5 @@ module_exit(pmof_store_exit);
 
 MODULE_DESCRIPTION("Persistent Memory over Fabrics: key-value store");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMOF_MODULE_VERSION);
 MODULE_IMPORT_NS(PMOF_SERVER);
