@@ -45,7 +45,8 @@ int module_need(const char *module, const char *path)
 	if (ret) {
 		complain("cannot load the module %s: %s", module,
 			 ret == -ENOENT ? "modprobe is not installed" : "modprobe failed");
-		hint("install it (`make install`, `depmod -a`) for the running kernel, see dmesg");
+		hint("is it there for the running kernel (`modinfo %s`, `dkms status`)? With Secure "
+		     "Boot it has to be signed; see dmesg", module);
 		return ret;
 	}
 	/* A device node may take udev a moment. */

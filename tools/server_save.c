@@ -76,7 +76,7 @@ static int put_key_file(struct json_object *o, const char *id)
 		return 0;
 	}
 	complain("the key of client '%s' cannot be kept: %s", id, why);
-	hint("it cannot be read back: put it into that file, with mode 0600");
+	hint("it cannot be read back: `install -D -m 600 KEYFILE %s`", path);
 	return -ENOKEY;
 }
 

@@ -96,12 +96,14 @@ install-kv: $(LIBPMOFKV_A) $(USER_BUILD)/libpmofkv.so $(USER_BUILD)/pmofkv.pc $(
 	$(Q)install -m 644 $(USER_BUILD)/pmofkv.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
 	$(Q)install -m 644 $(LIBPMOFKV_MAN) $(DESTDIR)$(PREFIX)/share/man/man3/
 
+# Those of older versions, too.
 uninstall-lib:
-	$(Q)rm -f $(addprefix "$(DESTDIR)$(PREFIX)"/include/,$(notdir $(LIBPMOF_HDR) \
+	$(Q)rm -f "$(DESTDIR)$(LIBDIR)"/$(LIBPMOF_SO).* "$(DESTDIR)$(LIBDIR)"/$(LIBPMOFKV_SO).* \
+		$(addprefix "$(DESTDIR)$(PREFIX)"/include/,$(notdir $(LIBPMOF_HDR) \
 			$(LIBPMOFKV_HDR))) \
 		$(addprefix "$(DESTDIR)$(LIBDIR)"/,$(notdir $(LIBPMOF_A) $(LIBPMOFKV_A)) \
-			$(LIBPMOF_REAL) $(LIBPMOF_SO) libpmof.so pkgconfig/pmof.pc \
-			$(LIBPMOFKV_REAL) $(LIBPMOFKV_SO) libpmofkv.so pkgconfig/pmofkv.pc) \
+			$(LIBPMOF_SO) libpmof.so pkgconfig/pmof.pc \
+			$(LIBPMOFKV_SO) libpmofkv.so pkgconfig/pmofkv.pc) \
 		$(addprefix "$(DESTDIR)$(PREFIX)"/share/man/man3/,$(notdir $(LIBPMOF_MAN) \
 			$(LIBPMOFKV_MAN)))
 
