@@ -14,7 +14,7 @@
 #define MAYBE		8	/* writes of unknown outcome that a slot remembers */
 #define BATCH		3	/* puts before a PERSIST; SLOTS is a multiple */
 #define CHUNK		12	/* slots that are compared at once; SLOTS is a multiple */
-#define RECHECK		1	/* chunks of earlier rounds that are compared again in each */
+#define RECHECK		11	/* of CHUNKS that are compared again in each round: all in four */
 #define CHUNKS		(SLOTS / CHUNK)
 
 /* What a slot may hold: the last durable write, or any of those begun since. */

@@ -20,8 +20,10 @@
  */
 #include <inttypes.h>
 #include <linux/aio_abi.h>
+#include <linux/fs.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -52,6 +54,7 @@ struct worker {
 	/* of some kinds */
 	unsigned char *map;
 	uint64_t generation[SLOTS];
+	bool spare_known[SLOTS];	/* the spare page was written last */
 	uint64_t counter;	/* where the word is that it adds to */
 	uint64_t sum_low, sum_high;
 };
@@ -294,6 +297,33 @@ static int block(struct worker *w, int slot)
 	return pwrite(block_fd, w->rec, LEN, place(w, slot)) == LEN ? 0 : -errno;
 }
 
+static bool page_is(const unsigned char *page, unsigned char byte)
+{
+	return page[0] == byte && !memcmp(page, page + 1, 4095);
+}
+
+/* The page behind the record, from SPARE_BYTE to zeros, and back. */
+static int zero_and_write(struct worker *w, int slot)
+{
+	uint64_t at = place(w, slot) + SPARE * 4096, range[] = { at, 4096 };
+	unsigned char *page = (unsigned char *)w->rec + LEN;
+
+	if (pread(block_fd, page, 4096, at) != 4096)
+		return -errno;
+	if (w->spare_known[slot] && !page_is(page, SPARE_BYTE))
+		snprintf(w->problem, sizeof(w->problem), "zeroes that came late, or a write that did not");
+	w->spare_known[slot] = false;
+	if (ioctl(block_fd, BLKZEROOUT, range) || pread(block_fd, page, 4096, at) != 4096)
+		return -errno;
+	if (!page_is(page, 0))
+		snprintf(w->problem, sizeof(w->problem), "zeroes that were acknowledged are not there");
+	memset(page, SPARE_BYTE, 4096);
+	if (pwrite(block_fd, page, 4096, at) != 4096)
+		return -errno;
+	w->spare_known[slot] = true;
+	return block(w, slot);
+}
+
 /* Each adds 1, once or not at all. */
 static int fetch_add(struct worker *w, int slot)
 {
@@ -388,6 +418,7 @@ static struct worker workers[] = {
 	{ .name = "aio", .once = aio },
 	{ .name = "msyncs", .once = map_and_msync },
 	{ .name = "block writes", .once = block },
+	{ .name = "block writes and zeroes", .once = zero_and_write },
 	{ .name = "atomics", .once = fetch_add },
 	{ .name = "submits with an atomic", .once = submit_atomic },
 };

@@ -462,6 +462,24 @@ TEST_F_TIMEOUT(rights, kernel_client, 60)
 	EXPECT_EQ(0, vm_disconnect(dev));
 }
 
+/* Two that take it from each other would never end. */
+TEST_F_TIMEOUT(rights, takes_over_once, 60)
+{
+	int dev = vm_connect("id=bob,exclusive=1,takeover=1,block=0,reconnect_delay=1,"
+			     "fail_io_timeout=0,device_loss_timeout=600,key=" BOB);
+	struct keyed alice;
+
+	ASSERT_LE(0, dev);
+	ASSERT_EQ(0, k_open(&alice, "alice", ALICE,
+			    PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
+	EXPECT_TRUE(soon_is(dev, "state", "recovering"));
+	sleep(4 * vm_time_factor());
+	EXPECT_TRUE(vm_attr_is(dev, "state", "recovering"));
+	EXPECT_EQ(0, persist(&alice.s.io));
+	k_close(&alice);
+	EXPECT_EQ(0, vm_disconnect(dev));
+}
+
 /* --- who was alone, and comes back --------------------------------------------------------------------- */
 
 static int write_all(int dev, char byte)

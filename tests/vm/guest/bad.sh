@@ -15,8 +15,11 @@ bad_connect() {
 	until_true 5 test -b "/dev/pmof${_answer#instance=}"
 }
 
+bad_sectors_are() {
+	[ "$(cat $ns/$bad_name/bad_sectors)" = $1 ]
+}
 no_bad_sectors() {
-	[ "$(cat $ns/$bad_name/bad_sectors)" = 0 ]
+	bad_sectors_are 0
 }
 
 bad_dead() {
@@ -103,9 +106,55 @@ bad_blocks() {
 	suite bad_late 400 env PMOF_BAD_LIST=/sys/block/$bad_dev/badblocks \
 		PMOF_BAD_RESCAN=$ns/$bad_name/rescan PMOF_BAD_PORT=$ports/1/enable \
 		LAB_SERVER_IP=$LAB_IP PMOF_NS=$bad_name $PROGRAMS/bad_late
+	bad_many
 	bad_device_goes
 	rm $ports/1/namespaces/$bad_name
 	ns_remove $bad_name
+}
+
+# The pages of /tmp/many between those with a bad sector, from page 2500 on.
+many_good() {
+	_i=1
+	while [ $_i -lt 200 ]; do
+		dd if=/dev/pmof0 bs=4096 skip=$((2500 + _i)) count=1 iflag=direct of=/tmp/s 2>/dev/null &&
+			dd if=/tmp/many bs=4096 skip=$_i count=1 of=/tmp/page 2>/dev/null &&
+			cmp /tmp/s /tmp/page || return
+		_i=$((_i + 2))
+	done
+}
+# each_bad COMMAND...: of each bad sector.
+each_bad() {
+	_i=0
+	while [ $_i -lt 100 ]; do
+		"$@" $((20003 + 16 * _i)) || return
+		_i=$((_i + 1))
+	done
+}
+list_it() {
+	echo "$1 1" >/sys/block/$bad_dev/badblocks
+}
+fails_there() {
+	sector_eio pmof0 $1 1 direct
+}
+
+# More pieces than the server tells of in a reply.
+bad_many() {
+	dd if=/dev/urandom of=/tmp/many bs=4096 count=200 2>/dev/null
+	_before=$(cat $ns/$bad_name/bad_sectors)	# of another suite
+	t "many: connect" bad_connect block=1
+	t "many: write" dd if=/tmp/many of=/dev/pmof0 bs=4096 seek=2500 oflag=direct
+	t "many: 100 sectors are bad" each_bad list_it
+	t "many: a rescan finds them" set_attr $ns/$bad_name/rescan 1
+	t "many: no session is left" bad_dead
+	t "many: the server counts them" test "$(cat $ns/$bad_name/bad_sectors)" = $((_before + 100))
+	t "many: connect again" bad_again block=1
+	t "many: so does the client" test "$(cat /sys/class/pmof/pmof0/bad_sectors)" = $((_before + 100))
+	t "many: each good page is there" many_good
+	t "many: each bad sector fails" each_bad fails_there
+	t "many: zeros repair all" blkdiscard -f -z -o $((2500 * 4096)) -l $((200 * 4096)) /dev/pmof0
+	t "many: which is noticed" until_true 20 bad_sectors_are $_before
+	t "many: disconnect" pmof_disconnect pmof0
+	rm /tmp/many
 }
 
 # The driver lets go of the PMEM under the load of somebody.
