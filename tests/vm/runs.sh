@@ -94,7 +94,7 @@ lab_options() {
 
 # params NAME KERNEL: what the guests' scripts are told.
 params() {
-	local only=${suites[*]} pressure=64
+	local only=${suites[*]}
 	if [[ $1 == flush ]]; then
 		# Long READs that are sent again end in BAD_RESP_ERR now and then, on slow machines: on_lab_rxe().
 		only=${only:-methods objects${long:+ stress}}
@@ -112,10 +112,7 @@ params() {
 	echo "STRESS_ARGS='-b $((${long:-0} ? 1000 : 20))${long:+ -a 16}'"
 	echo "OBJECT_STRESS_SECONDS='${long:+60}'"
 	echo "LONG=$long"
-	# A sanitizer kernel takes an hour to reclaim for 64 MiB.
-	[[ -z $sanitized ]] || pressure=32
-	[[ -z $long ]] || pressure=512
-	echo "PRESSURE_SIZE=$pressure"
+	echo "PRESSURE_SIZE=$((${long:-0} ? 512 : 32))"
 	echo "FIO_SECONDS=$fio_seconds"
 	echo "FIO_SIZE=$( ((fio_seconds)) && echo 8m || echo 512k)"
 	echo "FUZZ_SECONDS=$fuzz_seconds"
