@@ -140,7 +140,7 @@ int pmof_cm_resolve(struct pmof_cm *cm, struct pmof_conn *conn)
 	rc = -EOPNOTSUPP;
 	if (rdma_protocol_iwarp(id->device, id->port_num)) {
 		pr_info("%pISpc: %s is iWARP: pmof takes InfiniBand or RoCE\n", &conn->peer,
-				    dev_name(&id->device->dev));
+			dev_name(&id->device->dev));
 		goto destroy;
 	}
 	reinit_completion(&cm->done);

@@ -343,7 +343,7 @@ static bool is_kept(const struct pmof_session *o)
 	return o->state == PMOF_SESSION_DETACHED;
 }
 
-/* What the client's own sessions give back that end for a new one, which @r is about, if not NULL. */
+/* What the client's own sessions give back that end for a new one, which @r is about, or NULL. */
 static u64 given_back(const struct pmof_client *client, enum pmof_limit limit,
 		      const struct rival *r)
 {
