@@ -59,6 +59,11 @@ MODULE_ARGS = $(if $(V),V=1) $(if $(LAB_RXE),LAB_RXE=1) $(if $(CRASH_MARKS),CRAS
 modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the kernel; LAB_RXE=1: for the lab's soft-RoCE; KUNIT=1: with their KUnit tests; CRASH_MARKS=1: with marks for make crash
 	+$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(MODULE_ARGS)
 
+# For dkms.conf.
+dkms-modules:
+	$(Q)scripts/build-modules --not-installed "$(DKMS_KERNEL)"
+	+$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(MODULE_ARGS)
+
 user: $(USER_TARGETS) ## build libpmof, the pmof command and the man pages
 
 # --- install -----------------------------------------------------------------
@@ -90,4 +95,4 @@ help: ## show this
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sort | \
 		awk -F':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
 
-.PHONY: all modules user install install-modules install-user uninstall uninstall-user deps clean help
+.PHONY: all modules dkms-modules user install install-modules install-user uninstall uninstall-user deps clean help

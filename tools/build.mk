@@ -23,7 +23,7 @@ COMPLETION_DIR ?= $(PREFIX)/share/bash-completion/completions
 
 USER_TARGETS += $(PMOF) $(TOOLS_MAN)
 
-$(USER_BUILD)/tools/%.o: tools/%.c Makefile tools/build.mk
+$(USER_BUILD)/tools/%.o: tools/%.c Makefile tools/build.mk kmod/common/version.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PMOF_CFLAGS) $(JSON_CFLAGS) $(BLKID_CFLAGS) $(CFLAGS) $(CPPFLAGS) -pthread -MMD -MP -c -o $@ $<
 

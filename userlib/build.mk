@@ -29,11 +29,11 @@ USER_TARGETS += $(LIBPMOFKV_A) $(USER_BUILD)/libpmofkv.so $(USER_BUILD)/pmofkv.p
 
 SCDOC ?= scdoc
 
-$(USER_BUILD)/userlib/%.o: userlib/%.c Makefile userlib/build.mk
+$(USER_BUILD)/userlib/%.o: userlib/%.c Makefile userlib/build.mk kmod/common/version.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PMOF_CFLAGS) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
-$(USER_BUILD)/userlib/%.pic.o: userlib/%.c Makefile userlib/build.mk
+$(USER_BUILD)/userlib/%.pic.o: userlib/%.c Makefile userlib/build.mk kmod/common/version.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PMOF_CFLAGS) $(CFLAGS) $(CPPFLAGS) -fPIC -MMD -MP -c -o $@ $<
 

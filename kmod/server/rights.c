@@ -11,10 +11,16 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
 #include "server.h"
+
+static unsigned int abandoned_seconds = 60;
+module_param(abandoned_seconds, uint, 0644);
+MODULE_PARM_DESC(abandoned_seconds, "a session that has been detached for so long ends where its client's limits would refuse the client a new one");
 
 /* Both protected by pmof_sessions_mutex, as is all that server.h says. */
 static LIST_HEAD(clients);
@@ -337,13 +343,18 @@ static bool is_being_taken(const struct rival *r)
 	return o;
 }
 
-/* Is it kept for a client that may never come back to it? */
-static bool is_kept(const struct pmof_session *o)
+/*
+ * Is it kept for a client that will hardly come back to it?  Not one whose link was down for a
+ * moment: it is in the way of that client's next connection, but alive.
+ */
+static bool is_abandoned(const struct pmof_session *o)
 {
-	return o->state == PMOF_SESSION_DETACHED;
+	return o->state == PMOF_SESSION_DETACHED &&
+	       time_after_eq(jiffies, o->detached_at +
+			     READ_ONCE(abandoned_seconds) * (unsigned long)HZ);
 }
 
-/* What the client's own sessions give back that end for a new one, which @r is about, or NULL. */
+/* What the client's own sessions give back that end for a new one: @r, if not NULL, its rivals. */
 static u64 given_back(const struct pmof_client *client, enum pmof_limit limit,
 		      const struct rival *r)
 {
@@ -351,29 +362,43 @@ static u64 given_back(const struct pmof_client *client, enum pmof_limit limit,
 	u64 sum = 0;
 
 	list_for_each_entry(o, &pmof_sessions, entry)
-		if (o->client == client && (is_kept(o) || (r && is_rival(o, r))))
+		if (o->client == client && (is_abandoned(o) || (r && is_rival(o, r))))
 			sum += charged(o, limit, o->used[limit]);
 	return sum;
 }
 
-/*
- * Will the client's limits let it in?  Asked before others end for it: they would have ended for
- * nobody.  A device whose segments are smaller may still be refused behind that.
- */
-static bool would_fit(const struct rival *r, const struct pmof_client *client)
+static int refuse_limit(const struct pmof_session *s, enum pmof_limit limit)
 {
+	static const char * const name[PMOF_NR_LIMITS] = {
+		"sessions", "queues", "segments", "memory",
+	};
+
+	pr_info_ratelimited("%s (%pISpc): limit of %s reached\n", s->who.client_id, &s->peer,
+			    name[limit]);
+	return PMOF_SC_BUSY;
+}
+
+/*
+ * 0, or what says that the client's limits will not let it in.  Asked before others end for it:
+ * they would have ended for nobody.  A device whose segments are smaller may still be refused
+ * behind that.
+ */
+static int check_limits(const struct pmof_session *s, const struct pmof_ns *ns,
+			const struct rival *r)
+{
+	const struct pmof_client *client = find_client(s->who.client_id);
 	const u64 want[PMOF_NR_LIMITS] = {
 		[PMOF_LIMIT_SESSIONS] = 1, [PMOF_LIMIT_QUEUES] = 1,
-		[PMOF_LIMIT_SEGMENTS] = DIV_ROUND_UP_ULL(r->ns->size, PMOF_MAX_SEGMENT),
+		[PMOF_LIMIT_SEGMENTS] = DIV_ROUND_UP_ULL(ns->size, PMOF_MAX_SEGMENT),
 	};
 	int i;
 
 	for (i = 0; client && i < PMOF_NR_LIMITS; i++)
-		if (charged(r->s, i, want[i]) >
+		if (charged(s, i, want[i]) >
 		    pmof_grant_most(client->limit[i],
 				    client->used[i] - given_back(client, i, r), 0))
-			return false;
-	return true;
+			return refuse_limit(s, i);
+	return 0;
 }
 
 /* 0, or PMOF_SC_*, or -EAGAIN with one in *old that has to be drained first. */
@@ -397,9 +422,10 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 		put_device(&o->dev);
 		return PMOF_SC_EXCLUSIVE;
 	}
-	if (!would_fit(&r, find_client(s->who.client_id))) {
+	status = check_limits(s, ns, &r);
+	if (status) {
 		put_device(&o->dev);
-		return PMOF_SC_BUSY;
+		return status;
 	}
 	pr_info_ratelimited("namespace %s: %s (%pISpc) takes it over from %s (%pISpc)\n",
 			    pmof_ns_name(ns), s->who.client_id, &s->peer, o->who.client_id,
@@ -445,7 +471,7 @@ static bool make_room(const struct pmof_session *s, enum pmof_limit limit, u64 u
 	list_for_each_entry(o, &pmof_sessions, entry) {
 		if (used <= may_have(s, limit))
 			break;
-		if (o->client != client || !is_kept(o))
+		if (o->client != client || !is_abandoned(o))
 			continue;
 		pr_info_ratelimited("%s (%pISpc): session%d, which waited for its client, ends for a new one\n",
 				    s->who.client_id, &s->peer, o->number);
@@ -458,17 +484,11 @@ static bool make_room(const struct pmof_session *s, enum pmof_limit limit, u64 u
 /* Counts @n more of the client's, if it may have them. */
 int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 {
-	static const char * const name[PMOF_NR_LIMITS] = {
-		"sessions", "queues", "segments", "memory",
-	};
 	u64 used = s->used[limit] + n;
 
 	lockdep_assert_held(&pmof_sessions_mutex);
-	if (used > may_have(s, limit) && !make_room(s, limit, used)) {
-		pr_info_ratelimited("%s (%pISpc): limit of %s reached\n", s->who.client_id,
-				    &s->peer, name[limit]);
-		return PMOF_SC_BUSY;
-	}
+	if (used > may_have(s, limit) && !make_room(s, limit, used))
+		return refuse_limit(s, limit);
 	use(s, limit, used);
 	return 0;
 }
@@ -494,14 +514,16 @@ void pmof_rights_inherit(struct pmof_session *s, const struct pmof_session *old)
 static int charge_queues(struct pmof_session *s, u16 asked)
 {
 	u32 most = min_t(u32, 2 * num_possible_cpus(), PMOF_SRV_MAX_QUEUES);
+	u32 want = clamp_t(u32, asked, 1, most);
 	int status = pmof_rights_charge(s, PMOF_LIMIT_SESSIONS, 1);
 
 	if (status)
 		return status;
+	if (want > may_have(s, PMOF_LIMIT_QUEUES))
+		make_room(s, PMOF_LIMIT_QUEUES, want);
 	if (!may_have(s, PMOF_LIMIT_QUEUES))
 		make_room(s, PMOF_LIMIT_QUEUES, 1);
-	most = min_t(u64, most, may_have(s, PMOF_LIMIT_QUEUES));
-	s->nr_queues = clamp_t(u32, asked, 1, max_t(u32, most, 1));
+	s->nr_queues = clamp_t(u64, may_have(s, PMOF_LIMIT_QUEUES), 1, want);
 	return pmof_rights_charge(s, PMOF_LIMIT_QUEUES, s->nr_queues);
 }
 
@@ -525,6 +547,10 @@ int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 		if (status)
 			return status;
 	}
+	/* Who resumes may have what it had. */
+	status = s->had[PMOF_LIMIT_SESSIONS] ? 0 : check_limits(s, ns, NULL);
+	if (status)
+		return status;
 	set_client(s, client);
 	status = charge_queues(s, l->nr_queues);
 	if (status) {

@@ -322,6 +322,7 @@ struct pmof_session {
 	bool inside;			/* counted with those in a namespace */
 	unsigned int waiters;		/* logins that wait for it to be drained */
 	u32 loss_timeout;		/* seconds for which it stays detached */
+	unsigned long detached_at;	/* jiffies */
 	unsigned int silent;		/* seconds */
 	unsigned int max_silent;
 	u32 writers;			/* of @ns when it came to write */

@@ -269,6 +269,7 @@ static bool detach(struct pmof_session *s)
 		pmof_session_leave_atomics(s);
 	if (stays) {
 		WRITE_ONCE(s->state, PMOF_SESSION_DETACHED);
+		s->detached_at = jiffies;
 		/* Behind those that were detached before: see pmof_session_make_room(). */
 		list_move_tail(&s->entry, &pmof_sessions);
 		queue_delayed_work(pmof_watch_wq, &s->watch, s->loss_timeout * HZ);

@@ -94,7 +94,7 @@ static int write_history(const struct arguments *a, const struct client *c)
 
 /*
  * A history of nothing but what is not known is linearizable.  With --until, whoever makes the
- * file does so behind the last loss; of a number of operations the last one may be the lost one.
+ * file does so behind the last loss; else the last operation may be the lost one.
  */
 static int check_changes(const struct arguments *a, const struct client *c)
 {

@@ -296,7 +296,7 @@ FIXTURE_SETUP(limit)
 
 FIXTURE_TEARDOWN(limit)
 {
-	EXPECT_EQ(0, order("set_attr $MAX_SESSIONS 1024"));
+	EXPECT_EQ(0, order("set_attr $MAX_SESSIONS 1024 && set_attr $ABANDONED 60"));
 }
 
 /* Who only connects takes nobody's place, and nobody's session. */
@@ -453,6 +453,7 @@ TEST_F_TIMEOUT(limit, what_is_kept_is_charged, 60)
 	k_close(&a);
 }
 
+#define ALL_ABANDONED	"set_attr $ABANDONED 0 && "
 #define LIMIT(what, value)	"set_attr $CONFIG/clients/alice/max_" what " " value " && "
 
 /* Who was switched off comes as another instance: what is kept for the one before ends for it. */
@@ -463,15 +464,32 @@ TEST_F_TIMEOUT(limit, of_a_client_that_is_new, 60)
 
 	ASSERT_EQ(0, begin(&a, "alice", ALICE, &known));
 	k_close(&a);
-	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "1")
-			   LIMIT("queues", "1") LIMIT("segments", "1")
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " ALL_ABANDONED
+			   LIMIT("sessions", "1") LIMIT("queues", "1")
+			   LIMIT("segments", "1")
 			   LIMIT("memory", "$(cat $CONFIG/clients/alice/memory)") "true"));
 	ASSERT_EQ(0, begin(&b, "alice", ALICE, &anew));
 	EXPECT_EQ(PMOF_SC_BUSY, resume(&a, "alice", ALICE, &known));
 	k_close(&a);
 	EXPECT_EQ(0, get_stats(&b.s.admin));
-	EXPECT_EQ(0, order("client_has alice sessions 1 && detached_are 0"));
+	EXPECT_EQ(0, order("client_has alice sessions 1 && until_true 10 detached_are 0"));
 	k_close(&b);
+}
+
+/* But not for another connection of one whose link was down for a moment. */
+TEST_F_TIMEOUT(limit, of_a_client_that_was_just_lost, 60)
+{
+	struct known known, anew;
+	struct keyed a, b;
+
+	ASSERT_EQ(0, begin(&a, "alice", ALICE, &known));
+	k_close(&a);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "1") "true"));
+	EXPECT_EQ(PMOF_SC_BUSY, begin(&b, "alice", ALICE, &anew));
+	k_close(&b);
+	ASSERT_EQ(0, resume(&a, "alice", ALICE, &known));
+	EXPECT_TRUE(is_resumed(&a, &known));
+	k_close(&a);
 }
 
 /* The same for each limit by itself: of queues one is enough to come in. */
@@ -483,7 +501,7 @@ static bool is_let_in(struct __test_metadata *_metadata, const char *limit)
 
 	ASSERT_EQ(0, begin(&k, "alice", ALICE, &known));
 	k_close(&k);
-	ASSERT_EQ(0, order("until_true 10 detached_are 1 && set_attr "
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " ALL_ABANDONED "set_attr "
 			   "$CONFIG/clients/alice/max_%s $(cat $CONFIG/clients/alice/%s)", limit, limit));
 	good = !begin(&k, "alice", ALICE, &anew);
 	k_close(&k);
@@ -509,7 +527,11 @@ TEST_F_TIMEOUT(limit, of_a_client_that_is_full, 60)
 	ASSERT_EQ(0, begin(&a, "alice", ALICE, &a_known));
 	ASSERT_EQ(0, begin(&b, "alice", ALICE, &b_known));
 	k_close(&a);
-	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "1") "true"));
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " ALL_ABANDONED
+			   LIMIT("sessions", "2") LIMIT("segments", "1") "true"));
+	EXPECT_EQ(PMOF_SC_BUSY, k_login(&c, "alice", ALICE, 0));
+	k_close(&c);
+	ASSERT_EQ(0, order(LIMIT("sessions", "1") LIMIT("segments", "0") "true"));
 	EXPECT_EQ(PMOF_SC_BUSY, k_login(&c, "alice", ALICE, 0));
 	k_close(&c);
 	ASSERT_EQ(0, resume(&a, "alice", ALICE, &a_known));
@@ -528,7 +550,8 @@ TEST_F_TIMEOUT(limit, of_a_client_that_is_there, 60)
 	ASSERT_EQ(0, begin(&b, "alice", ALICE, &b_known));
 	ASSERT_EQ(0, begin(&a, "alice", ALICE, &a_known));
 	k_close(&a);
-	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "2") "true"));
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " ALL_ABANDONED
+			   LIMIT("sessions", "2") "true"));
 	ASSERT_EQ(0, begin(&c, "alice", ALICE, &anew));
 	EXPECT_EQ(0, get_stats(&b.s.admin));
 	EXPECT_EQ(PMOF_SC_BUSY, resume(&a, "alice", ALICE, &a_known));

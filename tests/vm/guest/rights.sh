@@ -5,6 +5,7 @@
 
 NS=$CONFIG/namespaces/data
 MAX_SESSIONS=/sys/module/pmof_server/parameters/max_sessions
+ABANDONED=/sys/module/pmof_server/parameters/abandoned_seconds
 
 set_key() {
 	set_attr "$CONFIG/clients/$1/key" "$2"
