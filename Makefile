@@ -62,7 +62,7 @@ modules: ## build the modules; KVER=6.1|6.12|RELEASE or KDIR=DIR selects the ker
 # For dkms.conf.
 dkms-modules:
 	$(Q)scripts/build-modules --not-installed "$(DKMS_KERNEL)"
-	+$(Q)scripts/build-modules "$(KDIR)" "$(abspath $(BUILD))" $(MODULE_ARGS)
+	+$(Q)$(MAKE) modules
 
 user: $(USER_TARGETS) ## build libpmof, the pmof command and the man pages
 
