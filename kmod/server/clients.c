@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "rights.h"
 #include "server.h"
 
 /* --- clients/ID ------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "rights.h"
 #include "server.h"
 
 /* --- namespaces/NAME --------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "rdma_flush.h"
+#include "rights.h"
 #include "server.h"
 
 static struct pmof_ns *find_ns(const struct pmof_port *port, const char *name)
@@ -145,7 +146,7 @@ static bool take_place(struct pmof_session *s, struct pmof_session *old, const s
 		  !test_bit(PMOF_SESSION_FINAL, &old->flags) &&
 		  pmof_rights_check_resume(s, old, l);
 	if (resumes)
-		pmof_rights_inherit(s, old);
+		pmof_limits_inherit(s, old);
 	pmof_session_supersede(old);
 	if (!resumes)
 		pmof_session_end(old);
@@ -379,7 +380,7 @@ static int prepare(struct pmof_session *s, const struct pmof_key *key,
 	if (status)
 		return status;
 	mutex_lock(&pmof_sessions_mutex);
-	status = pmof_rights_charge(s, PMOF_LIMIT_SEGMENTS, pmof_layout_segments(&s->layout));
+	status = pmof_limits_charge(s, PMOF_LIMIT_SEGMENTS, pmof_layout_segments(&s->layout));
 	if (!status && s->granted & PMOF_RIGHT_WRITE)
 		count_writer(s);
 	s->writers = s->ns->writers;

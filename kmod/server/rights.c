@@ -11,16 +11,11 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/jiffies.h>
-#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "rights.h"
 #include "server.h"
-
-static unsigned int abandoned_seconds = 60;
-module_param(abandoned_seconds, uint, 0644);
-MODULE_PARM_DESC(abandoned_seconds, "a session that has been detached for so long ends where its client's limits would refuse the client a new one");
 
 /* Both protected by pmof_sessions_mutex, as is all that server.h says. */
 static LIST_HEAD(clients);
@@ -47,20 +42,6 @@ static struct pmof_client *find_client(const char *id)
 	return NULL;
 }
 
-static u64 charged(const struct pmof_session *s, enum pmof_limit limit, u64 used)
-{
-	return pmof_grant_charged(s->had[limit], used);
-}
-
-static void set_client(struct pmof_session *s, struct pmof_client *client)
-{
-	int i;
-
-	s->client = client;
-	for (i = 0; client && i < PMOF_NR_LIMITS; i++)
-		client->used[i] += charged(s, i, s->used[i]);
-}
-
 /* What its sessions have that are there already counts from now on, too. */
 static void adopt_sessions(struct pmof_client *client)
 {
@@ -69,7 +50,7 @@ static void adopt_sessions(struct pmof_client *client)
 	list_for_each_entry(s, &pmof_sessions, entry)
 		if (s->ns && !s->client && !s->superseded &&
 		    !strcmp(s->who.client_id, config_item_name(&client->item)))
-			set_client(s, client);
+			pmof_limits_set_client(s, client);
 }
 
 void pmof_client_add(struct pmof_client *client)
@@ -343,64 +324,6 @@ static bool is_being_taken(const struct rival *r)
 	return o;
 }
 
-/*
- * Is it kept for a client that will hardly come back to it?  Not one whose link was down for a
- * moment: it is in the way of that client's next connection, but alive.
- */
-static bool is_abandoned(const struct pmof_session *o)
-{
-	return o->state == PMOF_SESSION_DETACHED &&
-	       time_after_eq(jiffies, o->detached_at +
-			     READ_ONCE(abandoned_seconds) * (unsigned long)HZ);
-}
-
-/* What the client's own sessions give back that end for a new one: @r, if not NULL, its rivals. */
-static u64 given_back(const struct pmof_client *client, enum pmof_limit limit,
-		      const struct rival *r)
-{
-	const struct pmof_session *o;
-	u64 sum = 0;
-
-	list_for_each_entry(o, &pmof_sessions, entry)
-		if (o->client == client && (is_abandoned(o) || (r && is_rival(o, r))))
-			sum += charged(o, limit, o->used[limit]);
-	return sum;
-}
-
-static int refuse_limit(const struct pmof_session *s, enum pmof_limit limit)
-{
-	static const char * const name[PMOF_NR_LIMITS] = {
-		"sessions", "queues", "segments", "memory",
-	};
-
-	pr_info_ratelimited("%s (%pISpc): limit of %s reached\n", s->who.client_id, &s->peer,
-			    name[limit]);
-	return PMOF_SC_BUSY;
-}
-
-/*
- * 0, or what says that the client's limits will not let it in.  Asked before others end for it:
- * they would have ended for nobody.  A device whose segments are smaller may still be refused
- * behind that.
- */
-static int check_limits(const struct pmof_session *s, const struct pmof_ns *ns,
-			const struct rival *r)
-{
-	const struct pmof_client *client = find_client(s->who.client_id);
-	const u64 want[PMOF_NR_LIMITS] = {
-		[PMOF_LIMIT_SESSIONS] = 1, [PMOF_LIMIT_QUEUES] = 1,
-		[PMOF_LIMIT_SEGMENTS] = DIV_ROUND_UP_ULL(ns->size, PMOF_MAX_SEGMENT),
-	};
-	int i;
-
-	for (i = 0; client && i < PMOF_NR_LIMITS; i++)
-		if (charged(s, i, want[i]) >
-		    pmof_grant_most(client->limit[i],
-				    client->used[i] - given_back(client, i, r), 0))
-			return refuse_limit(s, i);
-	return 0;
-}
-
 /* 0, or PMOF_SC_*, or -EAGAIN with one in *old that has to be drained first. */
 static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 flags,
 			struct pmof_session **old)
@@ -422,7 +345,7 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 		put_device(&o->dev);
 		return PMOF_SC_EXCLUSIVE;
 	}
-	status = check_limits(s, ns, &r);
+	status = pmof_limits_check(s, find_client(s->who.client_id), ns, is_rival, &r);
 	if (status) {
 		put_device(&o->dev);
 		return status;
@@ -435,96 +358,6 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 	pmof_session_announce(o, PMOF_ANNOUNCE_RIGHTS_CHANGED, 0);
 	pmof_session_end(o);
 	return -EAGAIN;
-}
-
-static void use(struct pmof_session *s, enum pmof_limit limit, u64 used)
-{
-	if (s->client)
-		s->client->used[limit] += charged(s, limit, used) -
-					  charged(s, limit, s->used[limit]);
-	s->used[limit] = used;
-}
-
-static u64 may_have(const struct pmof_session *s, enum pmof_limit limit)
-{
-	const struct pmof_client *client = s->client;
-
-	return pmof_grant_most(client ? client->limit[limit] : 0, client ? client->used[limit] : 0,
-			       charged(s, limit, s->used[limit]));
-}
-
-/*
- * A client that was switched off comes as another instance, and has no use for what is kept for
- * the one before: that ends, the longest detached first, as far as the client's limit wants it.
- * Nobody ends where that is not enough for @used.
- */
-static bool make_room(const struct pmof_session *s, enum pmof_limit limit, u64 used)
-{
-	const struct pmof_client *client = s->client;
-	struct pmof_session *o;
-
-	lockdep_assert_held(&pmof_sessions_mutex);
-	if (used > pmof_grant_most(client->limit[limit],
-				   client->used[limit] - given_back(client, limit, NULL),
-				   charged(s, limit, s->used[limit])))
-		return false;
-	list_for_each_entry(o, &pmof_sessions, entry) {
-		if (used <= may_have(s, limit))
-			break;
-		if (o->client != client || !is_abandoned(o))
-			continue;
-		pr_info_ratelimited("%s (%pISpc): session%d, which waited for its client, ends for a new one\n",
-				    s->who.client_id, &s->peer, o->number);
-		pmof_session_supersede(o);
-		pmof_session_end(o);
-	}
-	return true;
-}
-
-/* Counts @n more of the client's, if it may have them. */
-int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
-{
-	u64 used = s->used[limit] + n;
-
-	lockdep_assert_held(&pmof_sessions_mutex);
-	if (used > may_have(s, limit) && !make_room(s, limit, used))
-		return refuse_limit(s, limit);
-	use(s, limit, used);
-	return 0;
-}
-
-void pmof_rights_uncharge(struct pmof_session *s, enum pmof_limit limit, u64 n)
-{
-	lockdep_assert_held(&pmof_sessions_mutex);
-	use(s, limit, s->used[limit] - n);
-}
-
-/* [V2] What @old had is kept for @s, which resumes it, from here on; not yet charged. */
-void pmof_rights_inherit(struct pmof_session *s, const struct pmof_session *old)
-{
-	int i;
-
-	lockdep_assert_held(&pmof_sessions_mutex);
-	/* @old may have been lost ahead of taking all that it might have: that is had still. */
-	for (i = 0; i < PMOF_NR_LIMITS; i++)
-		s->had[i] = charged(old, i, old->used[i]);
-}
-
-/* A session and its queues, of which it may get fewer than it asked for. */
-static int charge_queues(struct pmof_session *s, u16 asked)
-{
-	u32 most = min_t(u32, 2 * num_possible_cpus(), PMOF_SRV_MAX_QUEUES);
-	u32 want = clamp_t(u32, asked, 1, most);
-	int status = pmof_rights_charge(s, PMOF_LIMIT_SESSIONS, 1);
-
-	if (status)
-		return status;
-	if (want > may_have(s, PMOF_LIMIT_QUEUES))
-		make_room(s, PMOF_LIMIT_QUEUES, want);
-	if (!may_have(s, PMOF_LIMIT_QUEUES))
-		make_room(s, PMOF_LIMIT_QUEUES, 1);
-	s->nr_queues = clamp_t(u64, may_have(s, PMOF_LIMIT_QUEUES), 1, want);
-	return pmof_rights_charge(s, PMOF_LIMIT_QUEUES, s->nr_queues);
 }
 
 /*
@@ -548,11 +381,11 @@ int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 			return status;
 	}
 	/* Who resumes may have what it had. */
-	status = s->had[PMOF_LIMIT_SESSIONS] ? 0 : check_limits(s, ns, NULL);
+	status = s->had[PMOF_LIMIT_SESSIONS] ? 0 : pmof_limits_check(s, client, ns, NULL, NULL);
 	if (status)
 		return status;
-	set_client(s, client);
-	status = charge_queues(s, l->nr_queues);
+	pmof_limits_set_client(s, client);
+	status = pmof_limits_charge_queues(s, l->nr_queues);
 	if (status) {
 		pmof_rights_drop(s);
 		return status;
@@ -562,22 +395,10 @@ int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 	return 0;
 }
 
-void pmof_rights_uncharge_all(struct pmof_session *s)
-{
-	int i;
-
-	for (i = 0; i < PMOF_NR_LIMITS; i++) {
-		if (s->client)
-			s->client->used[i] -= charged(s, i, s->used[i]);
-		s->used[i] = 0;
-		s->had[i] = 0;
-	}
-}
-
 /* All that it has of its client and its namespace. */
 void pmof_rights_drop(struct pmof_session *s)
 {
-	pmof_rights_uncharge_all(s);
+	pmof_limits_uncharge_all(s);
 	s->client = NULL;
 	s->granted = 0;
 	s->exclusive = false;

@@ -9,6 +9,7 @@
  */
 #include "flush.h"
 #include "marks.h"
+#include "rights.h"
 #include "trace.h"
 
 struct pmof_rpc {

@@ -391,6 +391,9 @@ struct pmof_session_filter {
 	bool older;			/* only who entered @ns before its bad.seq moved on */
 };
 
+/* Is it one of them?  @arg: whatever the one who asks wants to be handed. */
+typedef bool pmof_session_match_fn(const struct pmof_session *s, const void *arg);
+
 static inline void pmof_session_stat(struct pmof_session *s, enum pmof_server_stat i, u64 n)
 {
 	pmof_stat_add(s->stats, i, n);
@@ -447,34 +450,6 @@ void pmof_configfs_exit(void);
 /* clients.c */
 extern const struct config_item_type pmof_clients_type;
 void pmof_clients_init_ns(struct pmof_ns *ns);
-
-/* rights.c */
-void pmof_client_add(struct pmof_client *client);
-void pmof_client_remove(struct pmof_client *client);
-void pmof_client_set_key(struct pmof_client *client, const struct pmof_key *key);
-int pmof_allow_add(struct pmof_ns *ns, struct pmof_client *client, bool write);
-void pmof_allow_remove(struct pmof_ns *ns, struct pmof_client *client);
-int pmof_allow_any(struct pmof_ns *ns, bool any);
-bool pmof_rights_revoked(const struct pmof_session *s);
-int pmof_rights_challenge(struct pmof_session *s, const u8 client_nonce[PMOF_WIRE_NONCE_LEN]);
-int pmof_rights_prove(struct pmof_session *s, const struct pmof_login *l, struct pmof_key *key);
-void pmof_rights_get_proved(const struct pmof_session *s, struct pmof_key *key);
-int pmof_rights_check(struct pmof_session *s, const struct pmof_ns *ns,
-		      const struct pmof_login *l);
-int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
-		     const struct pmof_login *l, struct pmof_session **old);
-void pmof_rights_inherit(struct pmof_session *s, const struct pmof_session *old);
-void pmof_rights_drop(struct pmof_session *s);
-int pmof_rights_charge(struct pmof_session *s, enum pmof_limit limit, u64 n);
-void pmof_rights_uncharge_all(struct pmof_session *s);
-void pmof_rights_uncharge(struct pmof_session *s, enum pmof_limit limit, u64 n);
-int pmof_rights_sign_reply(struct pmof_session *s, const struct pmof_key *key,
-			   struct pmof_login_reply *r);
-bool pmof_rights_check_resume(struct pmof_session *s, const struct pmof_session *old,
-			      const struct pmof_login *l);
-void pmof_rights_forget_key(struct pmof_session *s);
-int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c,
-			    const struct pmof_auth_conn *from);
 
 /* namespace.c */
 int pmof_ns_enable(struct pmof_ns *ns);
@@ -553,8 +528,7 @@ void pmof_session_abandon(struct pmof_session *s);
 struct pmof_session *pmof_session_claim(const struct rdma_cm_id *cm_id,
 					const struct pmof_connect *c,
 					const struct pmof_auth_conn *from, int *status);
-struct pmof_session *pmof_session_find(bool (*match)(const struct pmof_session *s,
-						     const void *arg), const void *arg);
+struct pmof_session *pmof_session_find(pmof_session_match_fn *match, const void *arg);
 void pmof_session_attach(struct pmof_session *s, struct pmof_srv_queue *q);
 void pmof_session_unclaim(struct pmof_session *s, const struct pmof_connect *c);
 void pmof_session_put_user(struct pmof_session *s);

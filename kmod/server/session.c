@@ -13,6 +13,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "rights.h"
 #include "server.h"
 
 /* Protects the table and, in each session, what server.h says. */
@@ -145,8 +146,7 @@ struct pmof_session *pmof_session_find_instance(const struct pmof_session *s,
 }
 
 /* One that @match is true of, or NULL; the caller puts its reference. */
-struct pmof_session *pmof_session_find(bool (*match)(const struct pmof_session *s,
-						     const void *arg), const void *arg)
+struct pmof_session *pmof_session_find(pmof_session_match_fn *match, const void *arg)
 {
 	struct pmof_session *s;
 
@@ -368,7 +368,7 @@ static int check_claim(struct pmof_session *s, const struct rdma_cm_id *cm_id,
 		return PMOF_SC_INVALID;
 	if (test_bit(c->queue_id, s->claimed))
 		return PMOF_SC_BUSY;
-	return pmof_rights_charge(s, PMOF_LIMIT_MEMORY,
+	return pmof_limits_charge(s, PMOF_LIMIT_MEMORY,
 				  pmof_srv_queue_memory(c->queue_depth, s->call_size));
 }
 
@@ -414,7 +414,7 @@ void pmof_session_unclaim(struct pmof_session *s, const struct pmof_connect *c)
 {
 	mutex_lock(&pmof_sessions_mutex);
 	__clear_bit(c->queue_id, s->claimed);
-	pmof_rights_uncharge(s, PMOF_LIMIT_MEMORY,
+	pmof_limits_uncharge(s, PMOF_LIMIT_MEMORY,
 			     pmof_srv_queue_memory(c->queue_depth, s->call_size));
 	mutex_unlock(&pmof_sessions_mutex);
 }

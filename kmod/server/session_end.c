@@ -23,6 +23,7 @@
 
 #include <linux/module.h>
 
+#include "rights.h"
 #include "server.h"
 
 /*
@@ -276,7 +277,7 @@ static bool detach(struct pmof_session *s)
 	} else {
 		WRITE_ONCE(s->state, PMOF_SESSION_DEAD);
 		/* Who waits for the drain takes its place, also in the limits. */
-		pmof_rights_uncharge_all(s);
+		pmof_limits_uncharge_all(s);
 		pmof_session_count(s, false);
 	}
 unlock:
