@@ -75,11 +75,16 @@ sanitized_matrix() {
 	END
 }
 
+# has_threads NAME: whether each of a VM's processors is a thread.  Two of them cost half as much again
+# where there are no more real processors than VMs: they stay where races are looked for, and where what
+# runs side by side is what is tested; in the short form only where that is what ends and comes back.
+has_threads() {
+	[[ -n $long || $sanitized == kcsan || $1 == @(lifecycle|rights|recovery) ]] ||
+		[[ -n $sanitized && $1 == @(basic|kv|fuzz) ]]
+}
+
 lab_options() {
-	# Two virtual processors in threads of their own cost half as much again where there are no more real
-	# ones than VMs: they stay where what runs side by side is what is tested, and where races are looked for.
-	[[ -n $long || $sanitized == kcsan || $1 == @(basic|lifecycle|rights|recovery|kv|fuzz) ]] ||
-		echo --one-thread
+	has_threads "$1" || echo --one-thread
 	case $1 in
 	basic | data | lifecycle | rights | crash | block | recovery | kv | flush) echo --size 384M ;;
 	fs) echo --size 512M ;;
@@ -102,6 +107,8 @@ params() {
 		# An HCA that writes past the cache: lazy_write of the lab's soft-RoCE.
 		echo "EXPORT_ATTRIBUTES='placement=assert-memory'"
 	fi
+	# Auto takes assist here, which 6.1 has by its name.
+	[[ $1 != basic || -n $long$sanitized ]] || echo "OBJECT_METHODS='rpc auto'"
 	[[ $1 != data ]] || only="submit rw counters methods group trains objects stress"
 	# What of basic depends on the kernel, and a method of each kind.
 	if [[ $1/$2 == data/6.1 && -z $long ]]; then
