@@ -496,7 +496,7 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* The rename itself must be durable, too. */
+/* What is called @path there, and no longer what was before. */
 static int sync_dir(const char *path)
 {
 	char *dir = strdup(path), *slash = dir ? strrchr(dir, '/') : NULL;
@@ -538,6 +538,16 @@ static int write_into(const char *path, struct json_object *o)
 	if (fd >= 0)
 		close(fd);
 	return ret;
+}
+
+int config_sync(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int ret = fd < 0 || fsync(fd) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ret ? ret : sync_dir(path);
 }
 
 static int replace(const char *path, struct json_object *o)

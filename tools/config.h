@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What may stand in /etc/pmof: server.json, and a file for each connection.
- * config.c is pure as json_check.c is, but for config_write().
+ * config.c is pure as json_check.c is, but for config_write() and config_sync().
  */
 #ifndef PMOF_TOOLS_CONFIG_H
 #define PMOF_TOOLS_CONFIG_H
@@ -58,5 +58,11 @@ bool config_allow_any(struct json_object *ns);
  * written to as it is.  Returns 0 or -errno.
  */
 int config_write(const char *path, struct json_object *o);
+
+/*
+ * Makes a file durable that a configuration names: somebody may have put it there a moment ago,
+ * and a power cut must not leave a configuration with an empty key.  Returns 0 or -errno.
+ */
+int config_sync(const char *path);
 
 #endif /* PMOF_TOOLS_CONFIG_H */

@@ -176,8 +176,12 @@ int connect_check_save(const struct pmof_connect_args *args, const char *key_fil
 	/* What is kept is the path behind all links. */
 	whole = key_file ? realpath(key_file, NULL) : NULL;
 	ret = key_file ? key_file_read(whole ? whole : key_file, true, key, why) : 0;
-	free(whole);
 	explicit_bzero(key, sizeof(key));
+	if (!ret && whole) {
+		ret = config_sync(whole);
+		snprintf(why, sizeof(why), "%s: %s", key_file, strerror(-ret));
+	}
+	free(whole);
 	if (ret) {
 		complain("the key cannot be kept: %s", why);
 		hint("it is not connected; --save wants a key in a file, with mode 0600");

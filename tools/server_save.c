@@ -73,7 +73,10 @@ static int put_key_file(struct json_object *o, const char *id)
 	explicit_bzero(key, sizeof(key));
 	if (ok) {
 		put_text(o, "key_file", path);
-		return 0;
+		ret = config_sync(path);
+		if (ret)
+			explain(NULL, ret, "%s cannot be made durable", path);
+		return ret;
 	}
 	complain("the key of client '%s' cannot be kept: %s", id, why);
 	hint("it cannot be read back: `install -D -m 600 KEYFILE %s`", path);

@@ -307,11 +307,13 @@ TEST(writing_replaces_the_whole_file)
 	back = config_read_server(path, why);
 	EXPECT_TRUE(back && json_object_equal(o, back));
 	json_object_put(back);
+	EXPECT_EQ(0, config_sync(path));
 	/* No temporary file is left: the directory has one entry, and can go with it. */
 	unlink(path);
 	EXPECT_EQ(0, rmdir(dir));
 	snprintf(gone, sizeof(gone), "%s/file", dir);
 	EXPECT_EQ(-ENOENT, config_write(gone, o));
+	EXPECT_EQ(-ENOENT, config_sync(gone));
 	json_object_put(o);
 	drop();
 }
