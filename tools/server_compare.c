@@ -151,6 +151,7 @@ static bool check_there(const struct item *t)
 	char have[CFG_VALUE_MAX], number[24];
 	const char *want;
 	size_t i;
+	int ret;
 
 	if (!stays(t))
 		return true;
@@ -161,8 +162,16 @@ static bool check_there(const struct item *t)
 	}
 	for (i = 0; i < t->kind->nr_attrs; i++) {
 		want = wanted(t, &key[i], number, sizeof(number));
-		if (!want || cfg_read(have, "%s/%s", t->dir, key[i].name) || !strcmp(have, want))
+		if (!want)
 			continue;
+		ret = cfg_read(have, "%s/%s", t->dir, key[i].name);
+		if (ret == -ENOENT || (!ret && !strcmp(have, want)))
+			continue;
+		if (ret) {
+			explain(NULL, ret, "cannot read %s of %s", key[i].name, t->what);
+			hint_unchanged(t);
+			return false;
+		}
 		complain("%s is there already, with %s '%s', not '%s'", t->what, key[i].name, have,
 			 want);
 		hint_unchanged(t);

@@ -59,15 +59,23 @@ static void get_names(struct cfg_names *names, const char *path, int *error)
 		note_error(error, ret, path);
 }
 
+/* None that this version of the module does not have. */
 static void put_cfg_attrs(struct json_object *o, const char *dir, const struct attr *attrs,
-			  size_t nr)
+			  size_t nr, int *error)
 {
-	char text[CFG_VALUE_MAX];
+	char text[CFG_VALUE_MAX], path[CFG_PATH_MAX];
 	size_t i;
+	int ret;
 
-	for (i = 0; i < nr; i++)
-		if (!cfg_read(text, "%s/%s", dir, attrs[i].name))
+	for (i = 0; i < nr; i++) {
+		ret = cfg_read(text, "%s/%s", dir, attrs[i].name);
+		if (!ret) {
 			put_attr(o, &attrs[i], text);
+		} else if (ret != -ENOENT) {
+			snprintf(path, sizeof(path), CFG_PMOF "/%s/%s", dir, attrs[i].name);
+			note_error(error, ret, path);
+		}
+	}
 }
 
 /* "PORT DEVICE PLACEMENT HOW WHY..."; NULL if it is not that. */
@@ -91,7 +99,7 @@ static struct json_object *parse_placement(const char *line)
 }
 
 /* Of each port that serves the namespace: where its HCA's writes land. */
-static struct json_object *list_placements(const char *name)
+static struct json_object *list_placements(const char *name, int *error)
 {
 	struct json_object *list = new_array(), *o;
 	char path[CFG_PATH_MAX], *line = NULL;
@@ -100,6 +108,8 @@ static struct json_object *list_placements(const char *name)
 
 	snprintf(path, sizeof(path), CFG_PMOF "/namespaces/%s/placements", name);
 	f = fopen(path, "re");
+	if (!f && errno != ENOENT)
+		note_error(error, -errno, path);
 	while (f && getline(&line, &size, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		o = parse_placement(line);
@@ -146,7 +156,7 @@ static struct json_object *list_clients(int *error)
 		snprintf(dir, sizeof(dir), "clients/%s", names.name[i]);
 		o = new_object();
 		put_text(o, "id", names.name[i]);
-		put_cfg_attrs(o, dir, client_attrs, ARRAY_SIZE(client_attrs));
+		put_cfg_attrs(o, dir, client_attrs, ARRAY_SIZE(client_attrs), error);
 		push_object(list, o);
 	}
 	cfg_names_free(&names);
@@ -172,9 +182,9 @@ static struct json_object *list_namespaces(int *error)
 		snprintf(dir, sizeof(dir), "namespaces/%s", names.name[i]);
 		o = new_object();
 		put_text(o, "name", names.name[i]);
-		put_cfg_attrs(o, dir, namespace_attrs, ARRAY_SIZE(namespace_attrs));
+		put_cfg_attrs(o, dir, namespace_attrs, ARRAY_SIZE(namespace_attrs), error);
 		put_emulated(o);
-		put_object(o, "placements", list_placements(names.name[i]));
+		put_object(o, "placements", list_placements(names.name[i], error));
 		put_object(o, "allowed", list_allowed(names.name[i], error));
 		push_object(list, o);
 	}
@@ -211,7 +221,7 @@ static struct json_object *list_ports(int *error)
 		snprintf(dir, sizeof(dir), "ports/%u", ids[i]);
 		o = new_object();
 		put_u64(o, "id", ids[i]);
-		put_cfg_attrs(o, dir, port_attrs, ARRAY_SIZE(port_attrs));
+		put_cfg_attrs(o, dir, port_attrs, ARRAY_SIZE(port_attrs), error);
 		put_object(o, "namespaces", list_links(ids[i], error));
 		push_object(list, o);
 	}

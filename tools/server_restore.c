@@ -34,10 +34,12 @@ struct restore {
 static bool must_set(const struct item *t, const char *name, const char *value)
 {
 	char have[CFG_VALUE_MAX];
+	int ret;
 
 	if (!value || json_object_object_get_ex(t->o, name, NULL))
 		return value;
-	return !cfg_read(have, "%s/%s", t->dir, name) && strcmp(have, value) != 0;
+	ret = cfg_read(have, "%s/%s", t->dir, name);
+	return ret ? ret != -ENOENT : strcmp(have, value) != 0;
 }
 
 static int set_attrs(const struct item *t)

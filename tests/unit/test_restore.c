@@ -7,7 +7,9 @@
 #include "../../tools/server_compare.c" // NOLINT(bugprone-suspicious-include): its calls are ours
 #include "unit.h"
 
-static const char *const *there;	/* "PATH" of a link or a directory, "PATH=VALUE" */
+#define UNREADABLE	"?"
+
+static const char *const *there;	/* "PATH" of a link or a directory, "PATH=VALUE", "PATH=" UNREADABLE */
 static char said[512], hinted[512];
 
 static const char *find(const char *path)
@@ -47,6 +49,8 @@ int cfg_read(char *buf, const char *fmt, ...)
 	value = find(path);
 	if (!value || !*value)
 		return -ENOENT;
+	if (!strcmp(value + 1, UNREADABLE))
+		return -EOVERFLOW;
 	snprintf(buf, CFG_VALUE_MAX, "%s", value + 1);
 	return 0;
 }
@@ -203,6 +207,8 @@ TEST(more_or_another_is_there)
 		  "with addr '192.0.2.9', not '192.0.2.1'", "unlisten" },
 		{ TABLE(CLIENTS, B_ON, "namespaces/b/read_only=1"), "with read_only '1', not '0'",
 		  "unexport" },
+		{ TABLE(CLIENTS, B_ON, "namespaces/b/read_only=" UNREADABLE),
+		  "cannot read read_only of namespace 'b'", "unexport" },
 	};
 	size_t i;
 
