@@ -255,7 +255,21 @@ struct allow_call {
 	const char *name;
 	struct allow allow[ALLOW_MAX];
 	unsigned int nr;
+	bool takes;		/* a right away, whichever it is: there is no :ro */
 };
+
+static void parse_id(struct allow_call *c, const char *arg, struct argp_state *state)
+{
+	struct allow *a;
+
+	if (c->nr == ALLOW_MAX)
+		argp_error(state, "at most %d clients at once", ALLOW_MAX);
+	a = &c->allow[c->nr++];
+	if (c->takes)
+		snprintf(a->id, sizeof(a->id), "%s", arg_name(state, "ID", arg, ID_MAX_SIZE));
+	else
+		arg_allow(state, "ID", arg, a);
+}
 
 static error_t parse_allow(int key, char *arg, struct argp_state *state)
 {
@@ -267,9 +281,7 @@ static error_t parse_allow(int key, char *arg, struct argp_state *state)
 			c->name = arg_name(state, "NAME", arg, NAME_MAX_SIZE);
 			return 0;
 		}
-		if (c->nr == ALLOW_MAX)
-			argp_error(state, "at most %d clients at once", ALLOW_MAX);
-		arg_allow(state, "ID", arg, &c->allow[c->nr++]);
+		parse_id(c, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		if (state->arg_num < 2)
@@ -309,7 +321,7 @@ int cmd_server_disallow(int argc, char **argv)
 		.doc = "Takes clients their right to a namespace; when this returns, no session of "
 		       "theirs can touch it.",
 	};
-	struct allow_call c = { .name = NULL };
+	struct allow_call c = { .takes = true };
 	int ret, failed = 0;
 	unsigned int i;
 

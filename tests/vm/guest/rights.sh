@@ -104,6 +104,7 @@ server_tools() {
 	chmod 600 /tmp/dave.key
 	t "a key from a file" pmof server client add erin --key /tmp/dave.key
 	t "allow and disallow go on behind a client that there is not" past_failures
+	t "disallow knows no :ro" fails_with "'dave:ro'" pmof server disallow data dave:ro
 	t "disallow" pmof server disallow data dave
 	t "remove a client" pmof server client remove dave
 	t "remove one that is in a list" sh -c "pmof server allow data erin && pmof server client remove erin"
