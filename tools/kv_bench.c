@@ -107,6 +107,9 @@ static void set_defaults(struct arguments *a, struct argp_state *state)
 		b->workload = kv_workload_find("a");
 	if (a->no_workload && !b->load)
 		argp_error(state, "--workload none needs --load");
+	if (a->no_workload && (b->time_ns || b->ops || a->choice >= 0))
+		argp_error(state, "with --workload none, all of --keys are loaded: neither "
+			   "--seconds, --ops nor --choose");
 	if (b->batch > 1 && !b->load)
 		argp_error(state, "--batch needs --load");
 	if (b->time_ns && b->ops)

@@ -27,6 +27,14 @@ static struct json_object *op_object(const struct kv_bench_result *r, enum kv_op
 	return o;
 }
 
+/* The store counts from 0 again where the server was restarted meanwhile. */
+static uint64_t stat_delta(const struct kv_bench_result *r, unsigned int i)
+{
+	const uint64_t before = r->stat_before[i], after = r->stat_after[i];
+
+	return after < before ? after : after - before;
+}
+
 /* What the worker has done for requests, without what it does between them. */
 static uint64_t handler_ns(const struct kv_bench_result *r)
 {
@@ -38,7 +46,7 @@ static uint64_t handler_ns(const struct kv_bench_result *r)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(parts); i++)
-		sum += r->stat_after[parts[i]] - r->stat_before[parts[i]];
+		sum += stat_delta(r, parts[i]);
 	return sum;
 }
 
@@ -49,7 +57,7 @@ static struct json_object *stat_object(const struct kv_bench_result *r, double b
 	unsigned int i;
 
 	for (i = FIRST_SUM; i < PMOF_KV_STAT_MAX && pmofkv_stat_name(i); i++) {
-		uint64_t n = r->stat_after[i] - r->stat_before[i];
+		uint64_t n = stat_delta(r, i);
 
 		if (by > 0)
 			put_double(o, pmofkv_stat_name(i), (double)n / by);
