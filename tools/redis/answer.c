@@ -25,6 +25,12 @@ bool answer_send(struct answer *a)
 			at += (size_t)n;
 	}
 	a->length = 0;
+	/* Hundreds of connections may be open that once asked for something large. */
+	if (a->room > 2 * SEND_FROM) {
+		free(a->data);
+		a->data = NULL;
+		a->room = 0;
+	}
 	return !a->failed;
 }
 
