@@ -330,7 +330,7 @@ TEST_F_TIMEOUT(window, no_login_at_all, 60)
 
 /* --- manners --------------------------------------------------------------- */
 
-TEST_F_TIMEOUT(window, many_half_open_connections, 60)
+TEST_F_TIMEOUT(window, many_without_a_login, 60)
 {
 	struct wc_queue q[20];
 	int i, n = 0;

@@ -3,6 +3,8 @@
  * Who has promised to be heard of and says nothing, while others keep that promise or have
  * made none.
  */
+#include <sys/resource.h>
+
 #include "patience.h"
 #include "wireclient.h"
 #include "window.h"
@@ -181,6 +183,84 @@ TEST_F_TIMEOUT(window, a_message_is_no_login, 60)
 	EXPECT_EQ(0, wc_call(&q, w, sizeof(*w)));
 	EXPECT_TRUE(wc_ends(&q, 40000 * vm_time_factor())) TH_LOG("not logged in, and still there");
 	wc_close(&q);
+}
+
+/* --- half-open connections ----------------------------------------------------------- */
+
+struct knocks {
+	struct wc_queue *q;
+	int n;
+	int accepted;		/* the server's answer was there, and nobody took it */
+	int refused;		/* for there are too many */
+	int lost;		/* no answer, or another one */
+};
+
+static int knock(struct knocks *k, int n)
+{
+	struct pmof_connect c = { .queue_depth = WC_DEPTH, .client_id = "hostile" };
+	struct rlimit files = { n + 256, n + 256 };
+	struct pmof_wire_connect w;
+	int rc = 0;
+
+	memset(k, 0, sizeof(*k));
+	k->q = calloc(n, sizeof(*k->q));
+	if (!k->q || setrlimit(RLIMIT_NOFILE, &files))
+		return -ENOMEM;
+	pmof_put_connect(&w, &c);
+	for (; k->n < n && !rc; k->n++)
+		rc = wc_knock(&k->q[k->n], &w, sizeof(w), false);
+	return rc;
+}
+
+static void look_and_leave(struct knocks *k)
+{
+	int i, rc;
+
+	for (i = 0; i < k->n; i++) {
+		struct pollfd p = { .fd = k->q[i].channel->fd, .events = POLLIN };
+
+		rc = poll(&p, 1, 0) == 1 ? wc_answer(&k->q[i]) : -ETIMEDOUT;
+		k->accepted += rc == -EPROTO;
+		k->refused += rc == PMOF_SC_BUSY;
+		k->lost += rc != -EPROTO && rc != PMOF_SC_BUSY;
+		wc_close(&k->q[i]);
+	}
+	free(k->q);
+}
+
+/* Those that are left half open keep a place until their time for a login is over. */
+static int enter_in_time(double seconds)
+{
+	const double until = vm_now() + seconds;
+	struct wc_session s;
+	int rc;
+
+	do {
+		rc = enter(&s, 0);
+		wc_close_session(&s);
+		if (rc)
+			usleep(500000);
+	} while (rc && vm_now() < until);
+	return rc;
+}
+
+/* By the thousand in the long form: more than there are places for. */
+TEST_F_TIMEOUT(window, connections_left_half_open, 300)
+{
+	const int n = atoi(vm_env("PMOF_HALF_OPEN", "60"));
+	struct knocks k;
+	double since = vm_now(), put;
+	int rc;
+
+	ASSERT_EQ(0, knock(&k, n)) TH_LOG("after %d", k.n);
+	put = vm_now();
+	rc = vm_put(self->fd, WINDOW_OFF, self->before, 4096, PMOF_F_PERSIST);
+	TH_LOG("%d in %.1f s; a put behind them took %.3f s", n, put - since, vm_now() - put);
+	look_and_leave(&k);
+	TH_LOG("%d were accepted, %d refused, %d had no answer", k.accepted, k.refused, k.lost);
+	EXPECT_EQ(0, rc);
+	EXPECT_LT(0, k.accepted);
+	EXPECT_EQ(0, enter_in_time(60 * vm_time_factor()));
 }
 
 TEST_HARNESS_MAIN

@@ -127,7 +127,7 @@ params() {
 	echo "FAULTS_PATH='${FAULTS_PATH:-}'"
 	echo "FIO_NO_ENGINE='$no_fio_engine'"
 	[[ -n $long ]] || return 0
-	echo "export PMOF_HOSTILE_ROUNDS=1000"
+	echo "export PMOF_HOSTILE_ROUNDS=1000 PMOF_HALF_OPEN=2500"
 }
 
 # on_lab_rxe KERNEL NAME: whether the run takes the lab's soft-RoCE.  Where a machine is slow, packets
