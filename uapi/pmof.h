@@ -164,8 +164,8 @@ enum pmof_placement {
  * @name: namespace name, NUL terminated
  * @service: enum pmof_service
  * @max_call: with PMOF_FEAT_CALL: bytes of a request that CALL takes, else 0
- * @session: of the connection there is now, or of the next attempt to make one: another
- *	number with every new one.  For struct pmof_op
+ * @session: of the connection there is now, or was last: another number with every new one.
+ *	For struct pmof_op
  */
 struct pmof_info {
 	__u32 size;

@@ -356,7 +356,6 @@ int pmof_conn_attach(struct pmof_conn *conn, const char **why)
 	int rc;
 
 	conn->attached = true;
-	conn->session++;
 	rc = pmof_admin_open(conn);
 	if (!rc)
 		rc = log_in(conn, why);

@@ -302,6 +302,8 @@ bool pmof_conn_go_live(struct pmof_conn *conn)
 	bool ok;
 
 	reinit_completion(&conn->io_drained);
+	/* [V4] Behind all that is this connection's: who reads it reads that. */
+	smp_store_release(&conn->session, conn->session + 1);
 	percpu_ref_reinit(&conn->io_ref);
 	conn->io_open = true;
 	spin_lock_irq(&conn->state_lock);
@@ -325,7 +327,8 @@ static bool begin_attempt(struct pmof_conn *conn)
 	bool ok;
 
 	spin_lock_irq(&conn->state_lock);
-	ok = conn->state == PMOF_RECOVERING;
+	/* Lost only since this run has looked: the next one is queued, and takes it apart first. */
+	ok = conn->state == PMOF_RECOVERING && !conn->attached;
 	if (ok)
 		WRITE_ONCE(conn->lost, false);
 	spin_unlock_irq(&conn->state_lock);
@@ -426,7 +429,7 @@ static void recover_work(struct work_struct *work)
 		reconnect(conn);
 	memalloc_noio_restore(noio);
 	release_waiters(conn);
-	if (READ_ONCE(conn->state) == PMOF_DEAD)
+	if (READ_ONCE(conn->state) == PMOF_DEAD && !conn->attached)
 		bury(conn);
 }
 

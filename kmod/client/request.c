@@ -159,7 +159,8 @@ struct pmof_queue *pmof_req_queue(struct pmof_conn *conn)
 void pmof_req_begin(struct pmof_req *req, struct pmof_queue *q)
 {
 	req->q = q;
-	req->session = READ_ONCE(q->conn->session);
+	/* [V4] Ahead of all that depends on the connection: it is that one's, or a later one's. */
+	req->session = smp_load_acquire(&q->conn->session);
 	req->epoch = READ_ONCE(q->conn->epoch);
 	req->copy_max = READ_ONCE(q->conn->copy_max);
 	req->fence = false;

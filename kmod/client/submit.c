@@ -182,7 +182,7 @@ static unsigned int submit_once(struct pmof_conn *conn, struct pmof_req *req, in
 	int rc = 0;
 
 	/* In this order, as in pmof_req_begin(): a session with the epoch before it is lost. */
-	s.session = READ_ONCE(conn->session);
+	s.session = smp_load_acquire(&conn->session);
 	s.epoch = READ_ONCE(conn->epoch);
 	for (; i < nr && !rc; i += n) {
 		n = 0;
