@@ -41,11 +41,14 @@ void pmof_limits_set_client(struct pmof_session *s, struct pmof_client *client)
 
 /*
  * Is it kept for a client that will hardly come back to it?  Not one whose link was down for a
- * moment: it is in the way of that client's next connection, but alive.
+ * moment: it is in the way of that client's next connection, but alive.  One that has been ended
+ * already is kept for nobody, and only its end has not been worked off.
  */
 static bool is_abandoned(const struct pmof_session *o)
 {
-	return o->state == PMOF_SESSION_DETACHED &&
+	if (o->state != PMOF_SESSION_DETACHED)
+		return false;
+	return test_bit(PMOF_SESSION_FINAL, &o->flags) ||
 	       time_after_eq(jiffies, o->detached_at +
 			     READ_ONCE(abandoned_seconds) * (unsigned long)HZ);
 }
@@ -74,7 +77,8 @@ static u64 may_get(const struct pmof_client *client, enum pmof_limit limit, u64 
 	return pmof_grant_most(client->limit[limit], client->used[limit] - given_back, own);
 }
 
-static int refuse(const struct pmof_session *s, enum pmof_limit limit)
+/* Says which limit it was.  PMOF_SC_BUSY. */
+int pmof_limits_refuse(const struct pmof_session *s, enum pmof_limit limit)
 {
 	static const char * const name[PMOF_NR_LIMITS] = {
 		"sessions", "queues", "segments", "memory",
@@ -86,12 +90,13 @@ static int refuse(const struct pmof_session *s, enum pmof_limit limit)
 }
 
 /*
- * 0, or what says that @client's limits will not let @s in, even if all end of whom @ends is
- * true.  Asked before they end: they would have ended for nobody.  A device whose segments are
- * smaller may still be refused behind that.
+ * Which of @client's limits will not let @s in, even if all end of whom @ends is true;
+ * PMOF_NR_LIMITS: none.  Asked before they end: they would have ended for nobody.  A device whose
+ * segments are smaller may still be refused behind that.
  */
-int pmof_limits_check(const struct pmof_session *s, const struct pmof_client *client,
-		      const struct pmof_ns *ns, pmof_session_match_fn *ends, const void *arg)
+enum pmof_limit pmof_limits_check(const struct pmof_session *s, const struct pmof_client *client,
+				  const struct pmof_ns *ns, pmof_session_match_fn *ends,
+				  const void *arg)
 {
 	const u64 want[PMOF_NR_LIMITS] = {
 		[PMOF_LIMIT_SESSIONS] = 1, [PMOF_LIMIT_QUEUES] = 1,
@@ -102,8 +107,8 @@ int pmof_limits_check(const struct pmof_session *s, const struct pmof_client *cl
 	lockdep_assert_held(&pmof_sessions_mutex);
 	for (i = 0; client && i < PMOF_NR_LIMITS; i++)
 		if (charged(s, i, want[i]) > may_get(client, i, 0, ends, arg))
-			return refuse(s, i);
-	return 0;
+			return i;
+	return PMOF_NR_LIMITS;
 }
 
 /* --- charging -------------------------------------------------------------------------- */
@@ -148,7 +153,7 @@ int pmof_limits_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 
 	lockdep_assert_held(&pmof_sessions_mutex);
 	if (used > may_have(s, limit) && !make_room(s, limit, used))
-		return refuse(s, limit);
+		return pmof_limits_refuse(s, limit);
 	use(s, limit, used);
 	return 0;
 }

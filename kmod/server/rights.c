@@ -329,6 +329,7 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 			struct pmof_session **old)
 {
 	struct rival r = { .s = s, .ns = ns, .exclusive = flags & PMOF_LOGIN_F_EXCLUSIVE };
+	enum pmof_limit limit;
 	struct pmof_session *o;
 	int status;
 
@@ -345,10 +346,10 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 		put_device(&o->dev);
 		return PMOF_SC_EXCLUSIVE;
 	}
-	status = pmof_limits_check(s, find_client(s->who.client_id), ns, is_rival, &r);
-	if (status) {
+	limit = pmof_limits_check(s, find_client(s->who.client_id), ns, is_rival, &r);
+	if (limit != PMOF_NR_LIMITS) {
 		put_device(&o->dev);
-		return status;
+		return pmof_limits_refuse(s, limit);
 	}
 	pr_info_ratelimited("namespace %s: %s (%pISpc) takes it over from %s (%pISpc)\n",
 			    pmof_ns_name(ns), s->who.client_id, &s->peer, o->who.client_id,
@@ -356,8 +357,37 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 	s->taking = ns;
 	s->takes_all = r.exclusive;
 	pmof_session_announce(o, PMOF_ANNOUNCE_RIGHTS_CHANGED, 0);
+	/* It is drained: what it had is to be had at once, not when its end has been worked off. */
+	if (o->state == PMOF_SESSION_DETACHED)
+		pmof_session_supersede(o);
 	pmof_session_end(o);
 	return -EAGAIN;
+}
+
+/* Does the client @arg have it until it is drained, which will be soon? */
+static bool is_going(const struct pmof_session *o, const void *arg)
+{
+	return o->client == arg && is_leaving(o) &&
+	       !completion_done((struct completion *)&o->drained);
+}
+
+/*
+ * 0, or what says that its client's limits will not let @s in, or -EAGAIN with one in *old of which
+ * the client has said goodbye already: where they would with that one drained, it is waited for.
+ */
+static int check_limits(const struct pmof_session *s, const struct pmof_client *client,
+			const struct pmof_ns *ns, struct pmof_session **old)
+{
+	enum pmof_limit limit = pmof_limits_check(s, client, ns, NULL, NULL);
+
+	if (limit == PMOF_NR_LIMITS)
+		return 0;
+	if (pmof_limits_check(s, client, ns, is_going, client) == PMOF_NR_LIMITS) {
+		*old = pmof_session_find(is_going, client);
+		if (*old)
+			return pmof_session_may_wait(*old);
+	}
+	return pmof_limits_refuse(s, limit);
 }
 
 /*
@@ -381,7 +411,7 @@ int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 			return status;
 	}
 	/* Who resumes may have what it had. */
-	status = s->had[PMOF_LIMIT_SESSIONS] ? 0 : pmof_limits_check(s, client, ns, NULL, NULL);
+	status = s->had[PMOF_LIMIT_SESSIONS] ? 0 : check_limits(s, client, ns, old);
 	if (status)
 		return status;
 	pmof_limits_set_client(s, client);

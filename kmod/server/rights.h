@@ -31,8 +31,10 @@ int pmof_rights_check_queue(struct pmof_session *s, const struct pmof_connect *c
 
 /* limits.c */
 void pmof_limits_set_client(struct pmof_session *s, struct pmof_client *client);
-int pmof_limits_check(const struct pmof_session *s, const struct pmof_client *client,
-		      const struct pmof_ns *ns, pmof_session_match_fn *ends, const void *arg);
+enum pmof_limit pmof_limits_check(const struct pmof_session *s, const struct pmof_client *client,
+				  const struct pmof_ns *ns, pmof_session_match_fn *ends,
+				  const void *arg);
+int pmof_limits_refuse(const struct pmof_session *s, enum pmof_limit limit);
 int pmof_limits_charge(struct pmof_session *s, enum pmof_limit limit, u64 n);
 int pmof_limits_charge_queues(struct pmof_session *s, u16 asked);
 void pmof_limits_uncharge(struct pmof_session *s, enum pmof_limit limit, u64 n);

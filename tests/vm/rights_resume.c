@@ -10,6 +10,7 @@ struct known {
 	u16 path_id;
 	u32 keep_alive_ms;	/* 0: nothing is promised */
 	u32 loss_timeout;	/* 0: LOSS_TIMEOUT */
+	u32 flags;		/* PMOF_LOGIN_F_* */
 	u64 session_id;		/* of the last login; 0: none yet */
 	u8 session_key[PMOF_SESSION_KEY_LEN];
 };
@@ -29,7 +30,7 @@ static int log_in(struct keyed *k, const struct known *from)
 	struct pmof_login l = {
 		.nr_queues = 1, .call_size = PMOF_IO_MSG_SIZE, .resume_id = from->session_id,
 		.path_id = from->path_id, .keep_alive_ms = from->keep_alive_ms,
-		.loss_timeout = from->loss_timeout ?: LOSS_TIMEOUT,
+		.loss_timeout = from->loss_timeout ?: LOSS_TIMEOUT, .flags = from->flags,
 	};
 
 	memcpy(l.instance, from->instance, sizeof(l.instance));
@@ -572,6 +573,37 @@ TEST_F_TIMEOUT(limit, takeover, 60)
 	EXPECT_EQ(0, persist(&b.s.io));
 	k_close(&a);
 	k_close(&b);
+}
+
+/* It is one's own that nobody comes back to, and there is a limit: that one makes room at once. */
+TEST_F_TIMEOUT(limit, takeover_from_oneself, 60)
+{
+	const u32 takes = PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER;
+	struct known known = { .flags = PMOF_LOGIN_F_EXCLUSIVE };
+	struct keyed k;
+
+	random_bytes(known.instance, sizeof(known.instance));
+	ASSERT_EQ(0, begin_as(&k, "alice", ALICE, &known));
+	k_close(&k);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "1") "true"));
+	EXPECT_EQ(PMOF_SC_EXCLUSIVE, k_login(&k, "alice", ALICE, 0));
+	k_close(&k);
+	EXPECT_EQ(0, k_open(&k, "alice", ALICE, takes));
+	EXPECT_EQ(0, persist(&k.s.io));
+	k_close(&k);
+}
+
+/* What a client has just closed is still being taken apart when it is back: it is waited for. */
+TEST_F_TIMEOUT(limit, of_a_client_that_comes_again, 60)
+{
+	struct keyed k;
+	int i;
+
+	ASSERT_EQ(0, order(LIMIT("sessions", "1") "true"));
+	for (i = 0; i < 10; i++) {
+		EXPECT_EQ(0, k_open(&k, "alice", ALICE, 0)) TH_LOG("%d", i);
+		k_close(&k);
+	}
 }
 
 TEST_HARNESS_MAIN
