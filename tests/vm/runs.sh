@@ -79,8 +79,8 @@ sanitized_matrix() {
 # where there are no more real processors than VMs: they stay where races are looked for, and where what
 # runs side by side is what is tested; in the short form only where that is what ends and comes back.
 has_threads() {
-	[[ -n $long || $sanitized == kcsan || $1 == @(lifecycle|rights|recovery) ]] ||
-		[[ -n $sanitized && $1 == @(basic|kv|fuzz) ]]
+	[[ -n $long || $sanitized == kcsan || $1 == recovery ]] ||
+		[[ -n $sanitized && $1 == @(basic|lifecycle|rights|kv|fuzz) ]]
 }
 
 lab_options() {
@@ -103,17 +103,17 @@ params() {
 	if [[ $1 == flush ]]; then
 		# Long READs that are sent again end in BAD_RESP_ERR now and then, on slow machines: on_lab_rxe().
 		only=${only:-methods objects${long:+ stress}}
-		echo "OBJECT_METHODS='read flush'"
+		echo "OBJECT_METHODS='${long:+read }flush'"
 		# An HCA that writes past the cache: lazy_write of the lab's soft-RoCE.
 		echo "EXPORT_ATTRIBUTES='placement=assert-memory'"
 	fi
-	# Auto takes assist here, which 6.1 has by its name.
+	# In the short form objects go by each method once. Auto takes assist here.
 	[[ $1 != basic || -n $long$sanitized ]] || echo "OBJECT_METHODS='rpc auto'"
 	[[ $1 != data ]] || only="submit rw counters methods group trains objects stress"
 	# What of basic depends on the kernel, and a method of each kind.
 	if [[ $1/$2 == data/6.1 && -z $long ]]; then
 		only="submit rw counters methods trains objects uapi mmap uring lifecycle"
-		echo "OBJECT_METHODS='assist read'"
+		echo "OBJECT_METHODS='read'"
 	fi
 	echo "SUITES='$only'"
 	echo "STRESS_ARGS='-b $((${long:-0} ? 1000 : 20))${long:+ -a 16}'"
