@@ -575,21 +575,30 @@ TEST_F_TIMEOUT(limit, takeover, 60)
 	k_close(&b);
 }
 
-/* It is one's own that nobody comes back to, and there is a limit: that one makes room at once. */
+/* It is one's own that nobody comes back to, and all is full: that one makes room, no other. */
 TEST_F_TIMEOUT(limit, takeover_from_oneself, 60)
 {
 	const u32 takes = PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER;
 	struct known known = { .flags = PMOF_LOGIN_F_EXCLUSIVE };
-	struct keyed k;
+	struct known other = { .flags = PMOF_LOGIN_F_READ_ONLY };
+	struct keyed k, b;
 
 	random_bytes(known.instance, sizeof(known.instance));
+	random_bytes(other.instance, sizeof(other.instance));
+	ASSERT_EQ(0, begin_as(&b, "bob", BOB, &other));
+	k_close(&b);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1"));
 	ASSERT_EQ(0, begin_as(&k, "alice", ALICE, &known));
 	k_close(&k);
-	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "1") "true"));
+	ASSERT_EQ(0, order("until_true 10 detached_are 2 && " LIMIT("sessions", "1")
+			   "set_attr $MAX_SESSIONS 2"));
 	EXPECT_EQ(PMOF_SC_EXCLUSIVE, k_login(&k, "alice", ALICE, 0));
 	k_close(&k);
 	EXPECT_EQ(0, k_open(&k, "alice", ALICE, takes));
 	EXPECT_EQ(0, persist(&k.s.io));
+	EXPECT_EQ(0, resume(&b, "bob", BOB, &other));
+	EXPECT_TRUE(is_resumed(&b, &other));
+	k_close(&b);
 	k_close(&k);
 }
 
