@@ -575,8 +575,26 @@ TEST_F_TIMEOUT(limit, takeover, 60)
 	k_close(&b);
 }
 
-/* It is one's own that nobody comes back to, and all is full: that one makes room, no other. */
+/* It is one's own that nobody comes back to, and there is a limit: that one makes room at once. */
 TEST_F_TIMEOUT(limit, takeover_from_oneself, 60)
+{
+	const u32 takes = PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER;
+	struct known known = { .flags = PMOF_LOGIN_F_EXCLUSIVE };
+	struct keyed k;
+
+	random_bytes(known.instance, sizeof(known.instance));
+	ASSERT_EQ(0, begin_as(&k, "alice", ALICE, &known));
+	k_close(&k);
+	ASSERT_EQ(0, order("until_true 10 detached_are 1 && " LIMIT("sessions", "1") "true"));
+	EXPECT_EQ(PMOF_SC_EXCLUSIVE, k_login(&k, "alice", ALICE, 0));
+	k_close(&k);
+	EXPECT_EQ(0, k_open(&k, "alice", ALICE, takes));
+	EXPECT_EQ(0, persist(&k.s.io));
+	k_close(&k);
+}
+
+/* And where all places are taken it is that one's that is another's now. */
+TEST_F_TIMEOUT(limit, takeover_takes_one_place, 60)
 {
 	const u32 takes = PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER;
 	struct known known = { .flags = PMOF_LOGIN_F_EXCLUSIVE };
@@ -590,10 +608,7 @@ TEST_F_TIMEOUT(limit, takeover_from_oneself, 60)
 	ASSERT_EQ(0, order("until_true 10 detached_are 1"));
 	ASSERT_EQ(0, begin_as(&k, "alice", ALICE, &known));
 	k_close(&k);
-	ASSERT_EQ(0, order("until_true 10 detached_are 2 && " LIMIT("sessions", "1")
-			   "set_attr $MAX_SESSIONS 2"));
-	EXPECT_EQ(PMOF_SC_EXCLUSIVE, k_login(&k, "alice", ALICE, 0));
-	k_close(&k);
+	ASSERT_EQ(0, order("until_true 10 detached_are 2 && set_attr $MAX_SESSIONS 2"));
 	EXPECT_EQ(0, k_open(&k, "alice", ALICE, takes));
 	EXPECT_EQ(0, persist(&k.s.io));
 	EXPECT_EQ(0, resume(&b, "bob", BOB, &other));
@@ -602,24 +617,24 @@ TEST_F_TIMEOUT(limit, takeover_from_oneself, 60)
 	k_close(&k);
 }
 
-#define EMULATE(mbps)	"set_attr $NS/enable 0 && set_attr $NS/emulate_write_mbps " mbps \
-			" && set_attr $NS/enable 1"
-
-/* What a client has just closed is still at work when it is back: its end is waited for. */
-TEST_F_TIMEOUT(limit, of_a_client_that_comes_again, 60)
+/* What a client has just closed is still being taken apart when it is back: it is waited for. */
+TEST_F_TIMEOUT(limit, of_a_client_that_comes_again, 100)
 {
-	struct pmof_range range = { AT, 4 * MiB };	/* four seconds */
-	struct keyed k;
-	char buf[64];
+	struct keyed a, b;
+	int i;
 
-	ASSERT_EQ(0, order(EMULATE("1") " && " LIMIT("sessions", "1") "true"));
-	ASSERT_EQ(0, k_open(&k, "alice", ALICE, 0));
-	ASSERT_EQ(0, wc_send(&k.s.io, buf, pmof_put_persist((void *)buf, 3, &range, 1)));
-	usleep(200000);
-	k_close(&k);
-	EXPECT_EQ(0, k_open(&k, "alice", ALICE, 0));
-	k_close(&k);
-	EXPECT_EQ(0, order(EMULATE("0")));
+	ASSERT_EQ(0, order(LIMIT("sessions", "1") "true"));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, k_open(&a, "alice", ALICE, 0)) TH_LOG("%d", i);
+		ASSERT_EQ(0, say_hello(&b, "alice", ALICE));
+		k_put_login(&b, 0);
+		rdma_disconnect(a.s.admin.id);
+		EXPECT_TRUE(wc_ends(&a.s.admin, 20000));
+		EXPECT_EQ(0, k_send_login(&b)) TH_LOG("%d", i);
+		k_close(&a);
+		k_close(&b);
+		ASSERT_EQ(0, order("until_true 10 unused alice"));
+	}
 }
 
 TEST_HARNESS_MAIN
