@@ -617,24 +617,4 @@ TEST_F_TIMEOUT(limit, takeover_takes_one_place, 60)
 	k_close(&k);
 }
 
-/* What a client has just closed is still being taken apart when it is back: it is waited for. */
-TEST_F_TIMEOUT(limit, of_a_client_that_comes_again, 100)
-{
-	struct keyed a, b;
-	int i;
-
-	ASSERT_EQ(0, order(LIMIT("sessions", "1") "true"));
-	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(0, k_open(&a, "alice", ALICE, 0)) TH_LOG("%d", i);
-		ASSERT_EQ(0, say_hello(&b, "alice", ALICE));
-		k_put_login(&b, 0);
-		rdma_disconnect(a.s.admin.id);
-		EXPECT_TRUE(wc_ends(&a.s.admin, 20000));
-		EXPECT_EQ(0, k_send_login(&b)) TH_LOG("%d", i);
-		k_close(&a);
-		k_close(&b);
-		ASSERT_EQ(0, order("until_true 10 unused alice"));
-	}
-}
-
 TEST_HARNESS_MAIN
