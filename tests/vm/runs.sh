@@ -99,11 +99,12 @@ lab_options() {
 
 # params NAME KERNEL: what the guests' scripts are told.
 params() {
-	local only=${suites[*]}
+	local only=${suites[*]} methods=flush
 	if [[ $1 == flush ]]; then
 		# Long READs that are sent again end in BAD_RESP_ERR now and then, on slow machines: on_lab_rxe().
 		only=${only:-methods objects${long:+ stress}}
-		echo "OBJECT_METHODS='${long:+read }flush'"
+		[[ -z $long$sanitized ]] || methods="read $methods"
+		echo "OBJECT_METHODS='$methods'"
 		# An HCA that writes past the cache: lazy_write of the lab's soft-RoCE.
 		echo "EXPORT_ATTRIBUTES='placement=assert-memory'"
 	fi
