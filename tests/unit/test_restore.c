@@ -7,9 +7,7 @@
 #include "../../tools/server_compare.c" // NOLINT(bugprone-suspicious-include): its calls are ours
 #include "unit.h"
 
-#define UNREADABLE	"?"
-
-static const char *const *there;	/* "PATH" of a link or a directory, "PATH=VALUE", "PATH=" UNREADABLE */
+static const char *const *there;	/* "PATH" of a link or directory, "PATH=VALUE", "PATH=?": unreadable */
 static char said[512], hinted[512];
 
 static const char *find(const char *path)
@@ -49,7 +47,7 @@ int cfg_read(char *buf, const char *fmt, ...)
 	value = find(path);
 	if (!value || !*value)
 		return -ENOENT;
-	if (!strcmp(value + 1, UNREADABLE))
+	if (!strcmp(value + 1, "?"))
 		return -EOVERFLOW;
 	snprintf(buf, CFG_VALUE_MAX, "%s", value + 1);
 	return 0;
@@ -207,7 +205,7 @@ TEST(more_or_another_is_there)
 		  "with addr '192.0.2.9', not '192.0.2.1'", "unlisten" },
 		{ TABLE(CLIENTS, B_ON, "namespaces/b/read_only=1"), "with read_only '1', not '0'",
 		  "unexport" },
-		{ TABLE(CLIENTS, B_ON, "namespaces/b/read_only=" UNREADABLE),
+		{ TABLE(CLIENTS, B_ON, "namespaces/b/read_only=?"),
 		  "cannot read read_only of namespace 'b'", "unexport" },
 	};
 	size_t i;
