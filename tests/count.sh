@@ -52,7 +52,8 @@ count_tap() {
 	sed -n 's/^ok [0-9]* \(.*# SKIP.*\)/check:   \1/p' "$file"
 	if [[ -n $problem ]] || ((bad)); then
 		show_failures "$file"
-		recall "$line" "$(grep -a -m 3 -B 4 '^not ok' "$file" | grep -avE '^(ok|# +(RUN|OK) )')"
+		recall "$line" "$(grep -a -m 3 -B 4 '^not ok' "$file" | grep -avE '^(ok|# +(RUN|OK) )')" \
+			"$(grep -a -m 1 -A 3 'FAILED: kernel warnings' "$file" | cut -c-200)"
 	fi
 }
 
