@@ -209,7 +209,9 @@ struct pmof_conn {
 	int reason;			/* the server has given one: what @refuse will be */
 	const char *why;		/* it was lost; for the log */
 	struct list_head parked;	/* of struct pmof_parked */
+	unsigned long live_at;		/* jiffies */
 	unsigned long lost_at;		/* jiffies */
+	unsigned int brief;		/* so many connections in a row were lost soon */
 	unsigned int attempt;		/* to get it back */
 	unsigned int reconnects;
 	wait_queue_head_t live_wait;	/* for LIVE, or @refuse */
@@ -333,12 +335,31 @@ static inline void pmof_queue_hear(struct pmof_queue *q)
 /* A reference under which the RDMA resources stay. */
 static inline bool pmof_conn_enter(struct pmof_conn *conn)
 {
-	return percpu_ref_tryget_live(&conn->io_ref);
+	if (!percpu_ref_tryget_live(&conn->io_ref))
+		return false;
+	/* [V4] Behind the reference: pmof_conn_go_live() counts the session and lets us in then. */
+	smp_rmb();
+	return true;
 }
 
 static inline void pmof_conn_leave(struct pmof_conn *conn)
 {
 	percpu_ref_put(&conn->io_ref);
+}
+
+/*
+ * Is it still the one on which a request was begun, and has all the time been?  An attempt to make
+ * another one fetches segments and bad blocks anew, under the old number.
+ */
+static inline bool pmof_conn_is_still(struct pmof_conn *conn, u32 session)
+{
+	bool same;
+
+	if (!pmof_conn_enter(conn))
+		return false;
+	same = session == conn->session;
+	pmof_conn_leave(conn);
+	return same;
 }
 
 /* Also an operation with nothing to send fails on a connection that is gone. */

@@ -16,6 +16,8 @@
 #include "client.h"
 #include "trace.h"
 
+#define BRIEF_SECONDS	5	/* who has lost a connection sooner has lost it soon */
+
 #define to_recovery(_work, _member) \
 	container_of(to_delayed_work(_work), struct pmof_conn, _member)
 
@@ -59,6 +61,10 @@ static void set_recovering(struct pmof_conn *conn)
 {
 	set_state(conn, PMOF_RECOVERING);
 	conn->lost_at = jiffies;
+	if (time_before(jiffies, conn->live_at + BRIEF_SECONDS * HZ))
+		conn->brief++;
+	else
+		conn->brief = 0;
 	conn->attempt = 0;
 	set_refuse(conn, conn->reason ?: conn->opt.fail_io_timeout ? 0 : -EIO);
 	arm(&conn->fail_io, conn->opt.fail_io_timeout, conn->lost_at);
@@ -312,6 +318,7 @@ bool pmof_conn_go_live(struct pmof_conn *conn)
 		/* In this order: see set_state(). */
 		set_refuse(conn, 0);
 		set_state(conn, PMOF_LIVE);
+		conn->live_at = jiffies;
 		conn->reason = 0;
 		cancel_delayed_work(&conn->fail_io);
 		cancel_delayed_work(&conn->loss);
@@ -391,6 +398,20 @@ static void say_lost(struct pmof_conn *conn)
 		 READ_ONCE(conn->state) == PMOF_DEAD ? "device is dead" : "reconnecting");
 }
 
+/*
+ * Seconds to wait for the first attempt: who lets us in again and again, and drops us each time, is
+ * not to keep us, himself and the log busy.
+ */
+static unsigned int pause_before(struct pmof_conn *conn)
+{
+	unsigned int delay = pmof_pause(conn->brief, READ_ONCE(conn->opt.reconnect_delay));
+
+	if (delay)
+		dev_info(&conn->dev, "lost soon %u times in a row, next attempt in %u s\n",
+			 conn->brief, delay);
+	return delay;
+}
+
 /* Once. */
 static void bury(struct pmof_conn *conn)
 {
@@ -408,8 +429,8 @@ static void bury(struct pmof_conn *conn)
 static void recover_work(struct work_struct *work)
 {
 	struct pmof_conn *conn = to_recovery(work, recover);
+	unsigned int noio, delay = 0;
 	bool device_goes = false;
-	unsigned int noio;
 
 	/* Memory must not be freed by writing to the block device, which waits for us. */
 	noio = memalloc_noio_save();
@@ -419,12 +440,14 @@ static void recover_work(struct work_struct *work)
 		say_lost(conn);
 		device_goes = pmof_device_goes(conn->ibdev);
 		pmof_conn_detach(conn);
+		if (READ_ONCE(conn->state) == PMOF_RECOVERING)
+			delay = pause_before(conn);
 	}
 	if (READ_ONCE(conn->refuse))
 		release_waiters(conn);
 	/* Its removal waits for this run, and not for what another device's peer does. */
-	if (device_goes && READ_ONCE(conn->state) == PMOF_RECOVERING)
-		queue_delayed_work(pmof_wq, &conn->recover, 1);
+	if ((device_goes || delay) && READ_ONCE(conn->state) == PMOF_RECOVERING)
+		queue_delayed_work(pmof_wq, &conn->recover, delay ? delay * HZ : 1);
 	else
 		reconnect(conn);
 	memalloc_noio_restore(noio);

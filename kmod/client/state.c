@@ -31,3 +31,9 @@ unsigned int pmof_backoff(unsigned int attempt, unsigned int most)
 {
 	return attempt > 16 ? most : min_t(unsigned int, 1U << (attempt - 1), most);
 }
+
+/* Seconds before the first attempt, where @brief connections in a row were lost soon; <= @most. */
+unsigned int pmof_pause(unsigned int brief, unsigned int most)
+{
+	return brief > PMOF_BRIEF_FREE ? pmof_backoff(brief - PMOF_BRIEF_FREE, most) : 0;
+}

@@ -30,4 +30,14 @@ TEST(backoff)
 	EXPECT_EQ(3600, pmof_backoff(4000000000U, 3600));
 }
 
+TEST(lost_soon)
+{
+	static const unsigned int expected[] = { 0, 0, 0, 0, 1, 2, 4, 8, 10, 10 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(expected); i++)
+		EXPECT_EQ(expected[i], pmof_pause(i, 10));
+	EXPECT_EQ(3600, pmof_pause(4000000000U, 3600));
+}
+
 TEST_HARNESS_MAIN
