@@ -112,6 +112,12 @@ static bool start(struct pmof_queue *q, struct request *rq, blk_status_t *status
 	}
 }
 
+/* Not every way to a read-only disk is closed by the block layer. */
+static bool is_barred(const struct pmof_conn *conn, const struct request *rq)
+{
+	return op_is_write(req_op(rq)) && conn->login.flags & PMOF_LOGIN_R_READ_ONLY;
+}
+
 static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_queue_data *bd)
 {
 	struct pmof_queue *q = hctx->driver_data;
@@ -120,9 +126,6 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 	struct request *rq = bd->rq;
 	blk_status_t status = BLK_STS_OK;
 
-	/* Not every way to a read-only disk is closed by the block layer. */
-	if (unlikely(op_is_write(req_op(rq)) && conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
-		return BLK_STS_IOERR;
 	if (unlikely(READ_ONCE(conn->blk->stale)))
 		return BLK_STS_IOERR;
 	/*
@@ -132,7 +135,7 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 	if (unlikely(READ_ONCE(conn->lost) || !pmof_post_begin(conn)))
 		return READ_ONCE(conn->refuse) ? BLK_STS_TRANSPORT : BLK_STS_RESOURCE;
 	/* Once more, now that no other connection can come: a disk becomes stale between two. */
-	if (unlikely(pmof_blk_is_stale(conn->blk))) {
+	if (unlikely(pmof_blk_is_stale(conn->blk) || is_barred(conn, rq))) {
 		pmof_conn_leave(conn);
 		pmof_post_end();
 		return BLK_STS_IOERR;

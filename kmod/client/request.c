@@ -456,7 +456,8 @@ static int req_ready(struct pmof_conn *conn, struct pmof_req *req)
 		return rc;
 	req->pipelined = false;
 	pmof_req_begin(req, pmof_req_queue(conn));
-	return 0;
+	/* [V4] The write-out may have waited for another connection, which may do less. */
+	return pmof_req_allowed(conn, req);
 }
 
 /* On one connection.  Return: as pmof_req_exec(), and -PMOF_LOST. */
