@@ -121,10 +121,25 @@ static void use(struct pmof_session *s, enum pmof_limit limit, u64 used)
 	s->used[limit] = used;
 }
 
+/* Who ends next for a new session of @client: who has ended already, or was detached longest. */
+static struct pmof_session *next_to_end(const struct pmof_client *client)
+{
+	struct pmof_session *o, *longest = NULL;
+
+	list_for_each_entry(o, &pmof_sessions, entry) {
+		if (o->client != client || !is_abandoned(o))
+			continue;
+		if (test_bit(PMOF_SESSION_FINAL, &o->flags))
+			return o;
+		longest = longest ?: o;
+	}
+	return longest;
+}
+
 /*
  * A client that was switched off comes as another instance, and has no use for what is kept for
- * the one before: that ends, the longest detached first, as far as the client's limit wants it.
- * Nobody ends where that is not enough for @used.
+ * the one before: that ends, as far as the client's limit wants it.  Nobody ends where that is
+ * not enough for @used.
  */
 static bool make_room(const struct pmof_session *s, enum pmof_limit limit, u64 used)
 {
@@ -133,11 +148,8 @@ static bool make_room(const struct pmof_session *s, enum pmof_limit limit, u64 u
 
 	if (used > may_get(client, limit, charged(s, limit, s->used[limit]), NULL, NULL))
 		return false;
-	list_for_each_entry(o, &pmof_sessions, entry) {
-		if (used <= may_have(s, limit))
-			break;
-		if (o->client != client || !is_abandoned(o))
-			continue;
+	/* Whom nobody comes back to is not the client's any more: it is another one each time. */
+	while (used > may_have(s, limit) && (o = next_to_end(client))) {
 		pr_info_ratelimited("%s (%pISpc): session%d, which waited for its client, ends for a new one\n",
 				    s->who.client_id, &s->peer, o->number);
 		pmof_session_supersede(o);
@@ -158,11 +170,26 @@ int pmof_limits_charge(struct pmof_session *s, enum pmof_limit limit, u64 n)
 	return 0;
 }
 
+static u32 wanted_queues(u16 asked)
+{
+	return clamp_t(u32, asked, 1, min_t(u32, 2 * num_possible_cpus(), PMOF_SRV_MAX_QUEUES));
+}
+
+/*
+ * Would a session that @client's limits let in get fewer queues than it @asked for, or may they be
+ * refused when they come?  Their memory is charged for then.
+ */
+bool pmof_limits_tight(const struct pmof_client *client, u16 asked)
+{
+	lockdep_assert_held(&pmof_sessions_mutex);
+	return client && (client->limit[PMOF_LIMIT_MEMORY] ||
+			  may_get(client, PMOF_LIMIT_QUEUES, 0, NULL, NULL) < wanted_queues(asked));
+}
+
 /* Charges for a session and its queues, of which it may get fewer than it @asked for. */
 int pmof_limits_charge_queues(struct pmof_session *s, u16 asked)
 {
-	u32 most = min_t(u32, 2 * num_possible_cpus(), PMOF_SRV_MAX_QUEUES);
-	u32 want = clamp_t(u32, asked, 1, most);
+	u32 want = wanted_queues(asked);
 	int status = pmof_limits_charge(s, PMOF_LIMIT_SESSIONS, 1);
 
 	if (status)

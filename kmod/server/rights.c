@@ -273,6 +273,7 @@ struct rival {
 	const struct pmof_session *s;
 	const struct pmof_ns *ns;
 	bool exclusive;		/* wanted */
+	const struct pmof_client *client;	/* of @s, where its limits are asked */
 };
 
 /* May it still touch the namespace, now or when its client comes back? */
@@ -324,6 +325,21 @@ static bool is_being_taken(const struct rival *r)
 	return o;
 }
 
+/* Does the client @arg have it until it is drained, which will be soon? */
+static bool is_going(const struct pmof_session *o, const void *arg)
+{
+	return o->client == arg && is_leaving(o) &&
+	       !completion_done((struct completion *)&o->drained);
+}
+
+/* Whose place will be free once the rivals have been ended? */
+static bool makes_way(const struct pmof_session *o, const void *arg)
+{
+	const struct rival *r = arg;
+
+	return is_rival(o, r) || is_going(o, r->client);
+}
+
 /* 0, or PMOF_SC_*, or -EAGAIN with one in *old that has to be drained first. */
 static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 flags,
 			struct pmof_session **old)
@@ -346,7 +362,8 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 		put_device(&o->dev);
 		return PMOF_SC_EXCLUSIVE;
 	}
-	limit = pmof_limits_check(s, find_client(s->who.client_id), ns, is_rival, &r);
+	r.client = find_client(s->who.client_id);
+	limit = pmof_limits_check(s, r.client, ns, makes_way, &r);
 	if (limit != PMOF_NR_LIMITS) {
 		put_device(&o->dev);
 		return pmof_limits_refuse(s, limit);
@@ -364,30 +381,31 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 	return -EAGAIN;
 }
 
-/* Does the client @arg have it until it is drained, which will be soon? */
-static bool is_going(const struct pmof_session *o, const void *arg)
+/* One of those for which one more login may wait. */
+static bool is_going_and_free(const struct pmof_session *o, const void *arg)
 {
-	return o->client == arg && is_leaving(o) &&
-	       !completion_done((struct completion *)&o->drained);
+	return is_going(o, arg) && o->waiters < PMOF_SRV_MAX_WAITERS;
 }
 
 /*
  * 0, or what says that its client's limits will not let @s in, or -EAGAIN with one in *old of which
- * the client has said goodbye already: where they would with that one drained, it is waited for.
+ * the client has said goodbye already: where @s gets in, or gets more, with that one drained, it is
+ * waited for.
  */
 static int check_limits(const struct pmof_session *s, const struct pmof_client *client,
-			const struct pmof_ns *ns, struct pmof_session **old)
+			const struct pmof_ns *ns, u16 nr_queues, struct pmof_session **old)
 {
 	enum pmof_limit limit = pmof_limits_check(s, client, ns, NULL, NULL);
+	bool fits = limit == PMOF_NR_LIMITS;
 
-	if (limit == PMOF_NR_LIMITS)
+	if (fits && !pmof_limits_tight(client, nr_queues))
 		return 0;
-	if (pmof_limits_check(s, client, ns, is_going, client) == PMOF_NR_LIMITS) {
-		*old = pmof_session_find(is_going, client);
+	if (fits || pmof_limits_check(s, client, ns, is_going, client) == PMOF_NR_LIMITS) {
+		*old = pmof_session_find(is_going_and_free, client);
 		if (*old)
-			return pmof_session_may_wait(*old);
+			return -EAGAIN;
 	}
-	return pmof_limits_refuse(s, limit);
+	return fits ? 0 : pmof_limits_refuse(s, limit);
 }
 
 /*
@@ -411,7 +429,7 @@ int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 			return status;
 	}
 	/* Who resumes may have what it had. */
-	status = s->had[PMOF_LIMIT_SESSIONS] ? 0 : check_limits(s, client, ns, old);
+	status = s->had[PMOF_LIMIT_SESSIONS] ? 0 : check_limits(s, client, ns, l->nr_queues, old);
 	if (status)
 		return status;
 	pmof_limits_set_client(s, client);

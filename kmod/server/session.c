@@ -87,9 +87,24 @@ void pmof_session_unlist(struct pmof_session *s)
 }
 
 /*
- * May one more enter a namespace?  If need be the one goes that has been detached
- * longest: the list has them in that order.
+ * Who goes for one more: who has been ended already, for he comes back to nothing, or else who has
+ * been detached longest: the list has them in that order.
  */
+static struct pmof_session *next_to_go(void)
+{
+	struct pmof_session *s, *longest = NULL;
+
+	list_for_each_entry(s, &pmof_sessions, entry) {
+		if (s->state != PMOF_SESSION_DETACHED || s->superseded)
+			continue;
+		if (test_bit(PMOF_SESSION_FINAL, &s->flags))
+			return s;
+		longest = longest ?: s;
+	}
+	return longest;
+}
+
+/* May one more enter a namespace?  If need be a detached one goes. */
 bool pmof_session_make_room(void)
 {
 	struct pmof_session *s;
@@ -97,12 +112,11 @@ bool pmof_session_make_room(void)
 	lockdep_assert_held(&pmof_sessions_mutex);
 	if (nr_inside < READ_ONCE(max_sessions))
 		return true;
-	list_for_each_entry(s, &pmof_sessions, entry) {
-		if (s->state == PMOF_SESSION_DETACHED && !s->superseded) {
-			pmof_session_supersede(s);
-			pmof_session_end(s);
-			return true;
-		}
+	s = next_to_go();
+	if (s) {
+		pmof_session_supersede(s);
+		pmof_session_end(s);
+		return true;
 	}
 	pr_info_ratelimited("limit of %u sessions reached\n", READ_ONCE(max_sessions));
 	return false;
