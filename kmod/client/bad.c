@@ -327,7 +327,8 @@ static int valid_get(struct pmof_req *req)
  * @req: checked, begun
  *
  * Return: 0 when it is done; -ENODATA: a bad sector; or as pmof_transfer().  There
- * is no message for atomics, so they fail anywhere in a bad page.
+ * is no message for atomics, so they fail anywhere in a bad page.  [V4] Where an attempt to
+ * connect again changes the map it may say so of good ones, and nothing finds that out by posting.
  */
 int pmof_bad_issue(struct pmof_req *req)
 {
@@ -339,7 +340,7 @@ int pmof_bad_issue(struct pmof_req *req)
 	case PMOF_OP_GET:
 		return req->flags & PMOF_F_VALID ? valid_get(req) : pmof_bad_move(req);
 	default:
-		return -ENODATA;
+		return pmof_conn_is_still(req->q->conn, req->session) ? -ENODATA : -PMOF_LOST;
 	}
 }
 

@@ -216,8 +216,8 @@ static int flush_persist(struct pmof_queue *q, const struct pmof_range *range)
 		rc = flush_queues(&req, &run);
 	waited = pmof_req_wait(&req);
 	rc = rc ?: waited;
-	/* [V4] Which pieces are gaps may be a later connection's word: nothing was posted then. */
-	if (!rc && req.session != READ_ONCE(conn->session))
+	/* [V4] Which pieces are gaps may be a later attempt's word: nothing was posted then. */
+	if (!rc && !pmof_conn_is_still(conn, req.session))
 		rc = -PMOF_LOST;
 	if (marked)
 		pmof_dirty_end(conn, rc);

@@ -7,11 +7,12 @@
 #include <sys/wait.h>
 
 #include "patience.h"
-#include "wireclient.h"
 #include "window.h"
+#include "wireserver.h"
 
-#define PORT	20051
-#define SIZE	(1 << 20)	/* of the namespace: one segment */
+#define METHODS		(1 << PMOF_METHOD_ASSIST | 1 << PMOF_METHOD_RPC)
+#define LEAVES_MS	200	/* whom it has let in, by when he knows */
+#define DELAY	4		/* seconds, the longest between the client's attempts */
 
 /* What it does with the first message on the I/O queue; KEEPALIVE it answers. */
 enum wrong {
@@ -39,88 +40,7 @@ static const char * const wrong_name[NR_WRONG] = {
 	"an answer on the admin queue", "other opcode to a KEEPALIVE",
 };
 
-struct server {
-	struct wc_queue listener, admin, io;
-	enum wrong wrong;
-};
-
-static const char *own_address(void)
-{
-	return vm_env("LAB_IP", "10.77.0.11");
-}
-
 /* --- the server ------------------------------------------------------------------------- */
-
-static int listen_here(struct wc_queue *listener)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(PORT) };
-
-	inet_pton(AF_INET, own_address(), &at.sin_addr);
-	listener->channel = rdma_create_event_channel();
-	if (!listener->channel || rdma_create_id(listener->channel, &listener->id, NULL, RDMA_PS_TCP))
-		return -1;
-	if (rdma_bind_addr(listener->id, (struct sockaddr *)&at) || rdma_listen(listener->id, 8))
-		return -1;
-	return 0;
-}
-
-/* The next connection request gets a queue. */
-static int take_queue(struct server *s, struct wc_queue *q)
-{
-	struct pmof_wire_accept a;
-	struct rdma_conn_param param = {
-		.private_data = &a, .private_data_len = sizeof(a), .responder_resources = 1,
-		.initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7,
-	};
-	struct rdma_cm_event *ev;
-
-	/* The channel is all queues': there is what they become, too. */
-	while ((ev = wc_event(&s->listener, 30000)) && ev->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		rdma_ack_cm_event(ev);
-	if (!ev)
-		return -1;
-	q->id = ev->id;
-	q->channel = s->listener.channel;
-	rdma_ack_cm_event(ev);
-	pmof_put_accept(&a, 0, 4);
-	return wc_resources(q, true) || rdma_accept(q->id, &param) ? -1 : 0;
-}
-
-/* The tag of the next message, if it is of this opcode. */
-static int take_message(struct wc_queue *q, u8 opcode)
-{
-	const struct pmof_wire_hdr *h;
-	const void *msg;
-
-	if (wc_recv(q, &msg, 30000) < (ssize_t)sizeof(*h))
-		return -1;
-	h = msg;
-	return h->opcode == opcode ? le16toh(h->tag) : -1;
-}
-
-/* Until the client believes that it is connected. */
-static int let_in(struct server *s)
-{
-	struct pmof_login_reply r = {
-		.session_id = 1, .generation = 1, .ns_size = SIZE, .segment_size = SIZE,
-		.nr_segments = 1, .methods = 1 << PMOF_METHOD_ASSIST | 1 << PMOF_METHOD_RPC,
-		.nr_queues = 1, .max_ranges = 16, .max_inline = PMOF_MAX_INLINE, .domain = 1,
-		.flags = PMOF_LOGIN_R_DURABLE, .call_size = PMOF_IO_MSG_SIZE,
-	};
-	struct pmof_segment_desc seg = { .addr = 4096, .length = SIZE, .rkey = 0x1234 };
-	char buf[256];
-	int tag;
-
-	if (listen_here(&s->listener) || take_queue(s, &s->admin))
-		return -1;
-	tag = take_message(&s->admin, PMOF_MSG_LOGIN);
-	if (tag < 0 || wc_send(&s->admin, buf, pmof_put_login_reply((void *)buf, tag, &r)))
-		return -1;
-	tag = take_message(&s->admin, PMOF_MSG_GET_SEGMENTS);
-	if (tag < 0 || wc_send(&s->admin, buf, pmof_put_segments_reply((void *)buf, tag, 0, &seg, 1)))
-		return -1;
-	return take_queue(s, &s->io);
-}
 
 static void send_header(struct wc_queue *q, u8 opcode, u16 tag, u32 status, size_t len)
 {
@@ -131,14 +51,14 @@ static void send_header(struct wc_queue *q, u8 opcode, u16 tag, u32 status, size
 }
 
 /* @opcode: of the reply that would be right. */
-static void do_wrong(struct server *s, u8 opcode, u16 tag)
+static void do_wrong(struct server *s, enum wrong wrong, u8 opcode, u16 tag)
 {
 	const size_t len = sizeof(struct pmof_wire_hdr);
 	char buf[64];
 
-	if (s->wrong >= SERVED)
+	if (wrong >= SERVED)
 		send_header(&s->io, opcode, tag, 0, len);
-	switch (s->wrong) {
+	switch (wrong) {
 	case UNKNOWN_TAG:
 		send_header(&s->io, opcode, tag ^ 0x4000, 0, len);
 		break;
@@ -174,32 +94,47 @@ static void do_wrong(struct server *s, u8 opcode, u16 tag)
 	}
 }
 
-static void answer_admin(struct server *s, const struct pmof_wire_hdr *h)
+static void answer_admin(struct server *s, enum wrong wrong, const struct pmof_wire_hdr *h)
 {
 	u8 opcode = h->opcode | PMOF_MSG_REPLY;
 
-	if (s->wrong == KEEP_ALIVE_OPCODE && h->opcode == PMOF_MSG_KEEPALIVE)
+	if (wrong == KEEP_ALIVE_OPCODE && h->opcode == PMOF_MSG_KEEPALIVE)
 		opcode = PMOF_MSG_GET_STATS | PMOF_MSG_REPLY;
 	send_header(&s->admin, opcode, le16toh(h->tag), 0, sizeof(*h));
+}
+
+/* Lets the client in, again and again, and leaves it. */
+static int let_in_and_leave(void)
+{
+	struct server s = { };
+
+	if (listen_here(&s.listener))
+		return 2;
+	for (;;) {
+		if (let_in(&s, METHODS))
+			return 3;
+		usleep(LEAVES_MS * 1000);
+		leave(&s);
+	}
 }
 
 /* Ends when the client has left, or is killed. */
 static int serve(enum wrong wrong)
 {
-	struct server s = { .wrong = wrong };
+	struct server s = { };
 	const struct pmof_wire_hdr *h;
 	bool answers = wrong != SILENT;
 	const void *msg;
 
-	if (let_in(&s))
+	if (listen_here(&s.listener) || let_in(&s, METHODS))
 		return 2;
 	while (!s.admin.ended && !s.io.ended) {
 		if (wc_recv(&s.admin, &msg, 10) >= (ssize_t)sizeof(*h) && answers)
-			answer_admin(&s, msg);
+			answer_admin(&s, wrong, msg);
 		if (wc_recv(&s.io, &msg, 10) >= (ssize_t)sizeof(*h) && answers) {
 			h = msg;
 			answers = wrong != NO_ANSWER;
-			do_wrong(&s, h->opcode | PMOF_MSG_REPLY, le16toh(h->tag));
+			do_wrong(&s, wrong, h->opcode | PMOF_MSG_REPLY, le16toh(h->tag));
 		}
 	}
 	return 0;
@@ -212,8 +147,8 @@ static int connect_to_it(void)
 	char options[256];
 
 	snprintf(options, sizeof(options), "addr=%s,port=%d,name=data,block=0,queues=1,persist=rpc,"
-		 "keep_alive_tmo=%d,reconnect_delay=1,fail_io_timeout=0", own_address(), PORT,
-		 (int)(4 * vm_time_factor()));
+		 "keep_alive_tmo=%d,reconnect_delay=%d,fail_io_timeout=0", own_address(), PORT,
+		 (int)(4 * vm_time_factor()), DELAY);
 	return vm_connect_soon(options);
 }
 
@@ -274,6 +209,32 @@ TEST_F_TIMEOUT(window, wrong_answers, 300)
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status)) TH_LOG("%s", wrong_name[wrong]);
 	}
+}
+
+/* Three times the client comes back at once; then it waits 1, 2, 4, 4, ... seconds. */
+TEST_F_TIMEOUT(window, lets_in_and_leaves, 300)
+{
+	const int seconds = 15 * vm_time_factor();
+	int instance, status;
+	uint64_t back;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(let_in_and_leave());
+	instance = connect_to_it();
+	EXPECT_LE(0, instance) TH_LOG("%d", instance);
+	if (instance >= 0) {
+		sleep(seconds);
+		back = vm_attr_number(instance, "reconnects");
+		TH_LOG("back %llu times in %d s", (unsigned long long)back, seconds);
+		EXPECT_LT(3, back);
+		EXPECT_GE(3 + 3 + seconds / DELAY, back);
+		EXPECT_EQ(0, vm_disconnect(instance));
+	}
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_FALSE(WIFEXITED(status)) TH_LOG("the server: %d", WEXITSTATUS(status));
 }
 
 TEST_HARNESS_MAIN

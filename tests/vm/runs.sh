@@ -102,7 +102,7 @@ params() {
 	local only=${suites[*]} methods=flush
 	if [[ $1 == flush ]]; then
 		# Long READs that are sent again end in BAD_RESP_ERR now and then, on slow machines: on_lab_rxe().
-		only=${only:-methods objects${long:+ stress}}
+		only=${only:-methods objects hostile_attempt${long:+ stress}}
 		[[ -z $long$sanitized ]] || methods="read $methods"
 		echo "OBJECT_METHODS='$methods'"
 		# An HCA that writes past the cache: lazy_write of the lab's soft-RoCE.
