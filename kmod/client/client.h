@@ -227,6 +227,7 @@ struct pmof_conn {
 	bool attached;			/* there may be RDMA resources */
 	bool io_open;			/* @io_ref has been opened */
 	bool restarted;			/* the last login found another generation */
+	bool hopes;			/* the log says that it reconnects */
 	struct work_struct remove;
 	struct percpu_ref io_ref;	/* slots under way and admin calls */
 	struct completion io_drained;

@@ -16,7 +16,11 @@
 #include "client.h"
 #include "trace.h"
 
-#define BRIEF_SECONDS	5	/* who has lost a connection sooner has lost it soon */
+/*
+ * Who has lost a connection sooner has lost it soon.  Shorter than what the server allows a session
+ * that it ends for its own good, and that is to be back at once: reclaim_ms, rescan_seconds.
+ */
+#define BRIEF_SECONDS	1
 
 #define to_recovery(_work, _member) \
 	container_of(to_delayed_work(_work), struct pmof_conn, _member)
@@ -393,9 +397,10 @@ static void say_lost(struct pmof_conn *conn)
 {
 	if (READ_ONCE(conn->removed))
 		return;
+	conn->hopes = READ_ONCE(conn->state) != PMOF_DEAD;
 	dev_warn(&conn->dev, "connection to %s lost: %s, %s\n", conn->opt.name,
 		 READ_ONCE(conn->why) ?: "no reason known",
-		 READ_ONCE(conn->state) == PMOF_DEAD ? "device is dead" : "reconnecting");
+		 conn->hopes ? "reconnecting" : "device is dead");
 }
 
 /*
@@ -405,7 +410,14 @@ static void say_lost(struct pmof_conn *conn)
 static unsigned int pause_before(struct pmof_conn *conn)
 {
 	unsigned int delay = pmof_pause(conn->brief, READ_ONCE(conn->opt.reconnect_delay));
+	s32 limit[] = { READ_ONCE(conn->opt.fail_io_timeout),
+			READ_ONCE(conn->opt.device_loss_timeout) };
+	int i;
 
+	/* Neither passes without an attempt. */
+	for (i = 0; i < ARRAY_SIZE(limit); i++)
+		if (limit[i] > 0)
+			delay = min_t(unsigned int, delay, limit[i] - 1);
 	if (delay)
 		dev_info(&conn->dev, "lost soon %u times in a row, next attempt in %u s\n",
 			 conn->brief, delay);
@@ -419,7 +431,7 @@ static void bury(struct pmof_conn *conn)
 		return;
 	cancel_delayed_work_sync(&conn->fail_io);
 	cancel_delayed_work_sync(&conn->loss);
-	if (conn->attempt && !READ_ONCE(conn->removed))
+	if (conn->hopes && !READ_ONCE(conn->removed))
 		dev_warn(&conn->dev, "connection to %s not recovered, device is dead\n",
 			 conn->opt.name);
 	pmof_blk_lost(conn);

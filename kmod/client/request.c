@@ -379,8 +379,11 @@ static int persisted(struct pmof_req *req)
 		return 0;
 	if (req->epoch != READ_ONCE(req->q->conn->epoch))
 		return -PMOF_LOST;
-	/* Its messages are not its own, and may have gone on another connection. */
-	if (req->only && req->session != READ_ONCE(req->q->conn->session))
+	/*
+	 * Its messages are not its own, and may have gone on another connection; and where there
+	 * were none an attempt may have settled what it was about.
+	 */
+	if (req->only && !pmof_conn_is_still(req->q->conn, req->session))
 		return -PMOF_LOST;
 	/* [V7] It has found no marks because they were dropped: the record is behind them. */
 	smp_rmb();
@@ -457,7 +460,9 @@ static int req_ready(struct pmof_conn *conn, struct pmof_req *req)
 	req->pipelined = false;
 	pmof_req_begin(req, pmof_req_queue(conn));
 	/* [V4] The write-out may have waited for another connection, which may do less. */
-	return pmof_req_allowed(conn, req);
+	rc = pmof_req_allowed(conn, req);
+	/* That was an attempt's word, which may come to nothing. */
+	return rc && !pmof_conn_is_still(conn, req->session) ? -PMOF_LOST : rc;
 }
 
 /* On one connection.  Return: as pmof_req_exec(), and -PMOF_LOST. */
@@ -467,7 +472,7 @@ static int exec_once(struct pmof_conn *conn, struct pmof_req *req)
 
 	if (rc) {
 		/* Of what was lost before, a part may have happened. */
-		if (req->sent)
+		if (req->sent && rc != -PMOF_LOST)
 			pmof_req_cache_end(conn, req);
 		return rc;
 	}
@@ -514,6 +519,21 @@ int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
 	return pmof_req_check(conn, req) ?: pmof_req_exec(conn, req);
 }
 
+/* One slot's, so with an error it is none. */
+static int start_once(struct pmof_conn *conn, struct pmof_req *req)
+{
+	int rc = req_ready(conn, req);
+
+	if (rc)
+		return rc;
+	rc = pmof_req_issue(req);
+	if (rc) {
+		pmof_window_release(req, false);
+		pmof_window_end(req);
+	}
+	return rc;
+}
+
 /**
  * pmof_req_start - start a checked operation that nobody waits for
  * @conn: connection
@@ -526,18 +546,11 @@ int pmof_req_run(struct pmof_conn *conn, struct pmof_req *req)
  */
 int pmof_req_start(struct pmof_conn *conn, struct pmof_req *req)
 {
-	int rc = req_ready(conn, req);
+	int rc = start_once(conn, req);
 
+	/* Who may sleep waits for another connection. */
 	if (rc)
-		return rc;
-	rc = pmof_req_issue(req);
-	if (rc) {
-		/* It is one slot, so with an error it is none. */
-		pmof_window_release(req, false);
-		pmof_window_end(req);
-		/* Who may sleep waits for another connection. */
 		return rc == -PMOF_LOST ? -EAGAIN : rc;
-	}
 	pmof_req_piece_done(req, 0);
 	return 0;
 }
