@@ -175,15 +175,28 @@ static u32 wanted_queues(u16 asked)
 	return clamp_t(u32, asked, 1, min_t(u32, 2 * num_possible_cpus(), PMOF_SRV_MAX_QUEUES));
 }
 
-/*
- * Would a session that @client's limits let in get fewer queues than it @asked for, or may they be
- * refused when they come?  Their memory is charged for then.
- */
-bool pmof_limits_tight(const struct pmof_client *client, u16 asked)
+static bool may_get_more(const struct pmof_client *client, enum pmof_limit limit, u64 want,
+			 pmof_session_match_fn *ends, const void *arg)
 {
+	u64 now = may_get(client, limit, 0, NULL, NULL);
+
+	return now < want && now < may_get(client, limit, 0, ends, arg);
+}
+
+/*
+ * Would a session that @client's limits let in get fewer @queues than it asks for, or might those
+ * be refused when they come, for their memory, and would it be better off without those that @ends
+ * is true of?
+ */
+bool pmof_limits_more(const struct pmof_client *client, u16 queues, u32 call_size,
+		      pmof_session_match_fn *ends, const void *arg)
+{
+	const u64 want = wanted_queues(queues);
+	const u64 memory = want * pmof_srv_queue_memory(PMOF_MAX_DEPTH, call_size);
+
 	lockdep_assert_held(&pmof_sessions_mutex);
-	return client && (client->limit[PMOF_LIMIT_MEMORY] ||
-			  may_get(client, PMOF_LIMIT_QUEUES, 0, NULL, NULL) < wanted_queues(asked));
+	return client && (may_get_more(client, PMOF_LIMIT_QUEUES, want, ends, arg) ||
+			  may_get_more(client, PMOF_LIMIT_MEMORY, memory, ends, arg));
 }
 
 /* Charges for a session and its queues, of which it may get fewer than it @asked for. */

@@ -325,19 +325,40 @@ static bool is_being_taken(const struct rival *r)
 	return o;
 }
 
-/* Does the client @arg have it until it is drained, which will be soon? */
+/*
+ * Does its client have it until it is drained, which will be soon?  Of those that came before the
+ * new one: each of them goes once, so the wait for them ends.
+ */
 static bool is_going(const struct pmof_session *o, const void *arg)
 {
-	return o->client == arg && is_leaving(o) &&
+	const struct rival *r = arg;
+
+	return o->client == r->client && o->serial < r->s->serial && is_leaving(o) &&
 	       !completion_done((struct completion *)&o->drained);
+}
+
+/* One of those for which one more login may wait. */
+static bool is_going_and_free(const struct pmof_session *o, const void *arg)
+{
+	return is_going(o, arg) && o->waiters < PMOF_SRV_MAX_WAITERS;
 }
 
 /* Whose place will be free once the rivals have been ended? */
 static bool makes_way(const struct pmof_session *o, const void *arg)
 {
-	const struct rival *r = arg;
+	return is_rival(o, arg) || is_going(o, arg);
+}
 
-	return is_rival(o, r) || is_going(o, r->client);
+/* @limit does not let it in: -EAGAIN with one in *old that is going, if that is all it takes. */
+static int wait_or_refuse(const struct rival *r, enum pmof_limit limit, pmof_session_match_fn *ends,
+			  struct pmof_session **old)
+{
+	if (pmof_limits_check(r->s, r->client, r->ns, ends, r) == PMOF_NR_LIMITS) {
+		*old = pmof_session_find(is_going_and_free, r);
+		if (*old)
+			return -EAGAIN;
+	}
+	return pmof_limits_refuse(r->s, limit);
 }
 
 /* 0, or PMOF_SC_*, or -EAGAIN with one in *old that has to be drained first. */
@@ -363,10 +384,11 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 		return PMOF_SC_EXCLUSIVE;
 	}
 	r.client = find_client(s->who.client_id);
-	limit = pmof_limits_check(s, r.client, ns, makes_way, &r);
+	limit = pmof_limits_check(s, r.client, ns, is_rival, &r);
 	if (limit != PMOF_NR_LIMITS) {
+		/* Who is ended is ended for a place that is certain. */
 		put_device(&o->dev);
-		return pmof_limits_refuse(s, limit);
+		return wait_or_refuse(&r, limit, makes_way, old);
 	}
 	pr_info_ratelimited("namespace %s: %s (%pISpc) takes it over from %s (%pISpc)\n",
 			    pmof_ns_name(ns), s->who.client_id, &s->peer, o->who.client_id,
@@ -381,31 +403,27 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 	return -EAGAIN;
 }
 
-/* One of those for which one more login may wait. */
-static bool is_going_and_free(const struct pmof_session *o, const void *arg)
-{
-	return is_going(o, arg) && o->waiters < PMOF_SRV_MAX_WAITERS;
-}
-
 /*
  * 0, or what says that its client's limits will not let @s in, or -EAGAIN with one in *old of which
  * the client has said goodbye already: where @s gets in, or gets more, with that one drained, it is
  * waited for.
  */
 static int check_limits(const struct pmof_session *s, const struct pmof_client *client,
-			const struct pmof_ns *ns, u16 nr_queues, struct pmof_session **old)
+			const struct pmof_ns *ns, const struct pmof_login *l,
+			struct pmof_session **old)
 {
+	const u32 call_size = pmof_service_call_size(ns, l->call_size);
+	const struct rival r = { .s = s, .ns = ns, .client = client };
 	enum pmof_limit limit = pmof_limits_check(s, client, ns, NULL, NULL);
-	bool fits = limit == PMOF_NR_LIMITS;
 
-	if (fits && !pmof_limits_tight(client, nr_queues))
-		return 0;
-	if (fits || pmof_limits_check(s, client, ns, is_going, client) == PMOF_NR_LIMITS) {
-		*old = pmof_session_find(is_going_and_free, client);
+	if (limit != PMOF_NR_LIMITS)
+		return wait_or_refuse(&r, limit, is_going, old);
+	if (pmof_limits_more(client, l->nr_queues, call_size, is_going, &r)) {
+		*old = pmof_session_find(is_going_and_free, &r);
 		if (*old)
 			return -EAGAIN;
 	}
-	return fits ? 0 : pmof_limits_refuse(s, limit);
+	return 0;
 }
 
 /*
@@ -429,7 +447,7 @@ int pmof_rights_take(struct pmof_session *s, const struct pmof_ns *ns,
 			return status;
 	}
 	/* Who resumes may have what it had. */
-	status = s->had[PMOF_LIMIT_SESSIONS] ? 0 : check_limits(s, client, ns, l->nr_queues, old);
+	status = s->had[PMOF_LIMIT_SESSIONS] ? 0 : check_limits(s, client, ns, l, old);
 	if (status)
 		return status;
 	pmof_limits_set_client(s, client);

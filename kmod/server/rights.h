@@ -36,7 +36,8 @@ enum pmof_limit pmof_limits_check(const struct pmof_session *s, const struct pmo
 				  const void *arg);
 int pmof_limits_refuse(const struct pmof_session *s, enum pmof_limit limit);
 int pmof_limits_charge(struct pmof_session *s, enum pmof_limit limit, u64 n);
-bool pmof_limits_tight(const struct pmof_client *client, u16 asked);
+bool pmof_limits_more(const struct pmof_client *client, u16 queues, u32 call_size,
+		      pmof_session_match_fn *ends, const void *arg);
 int pmof_limits_charge_queues(struct pmof_session *s, u16 asked);
 void pmof_limits_uncharge(struct pmof_session *s, enum pmof_limit limit, u64 n);
 void pmof_limits_uncharge_all(struct pmof_session *s);
