@@ -118,6 +118,12 @@ static bool is_barred(const struct pmof_conn *conn, const struct request *rq)
 	return op_is_write(req_op(rq)) && conn->login.flags & PMOF_LOGIN_R_READ_ONLY;
 }
 
+/* The disk is about to be stopped, or what waits is to fail. */
+static blk_status_t not_now(const struct pmof_conn *conn)
+{
+	return READ_ONCE(conn->refuse) ? BLK_STS_TRANSPORT : BLK_STS_RESOURCE;
+}
+
 static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_queue_data *bd)
 {
 	struct pmof_queue *q = hctx->driver_data;
@@ -128,12 +134,11 @@ static blk_status_t blk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq
 
 	if (unlikely(READ_ONCE(conn->blk->stale)))
 		return BLK_STS_IOERR;
-	/*
-	 * The disk is about to be stopped, or what waits is to fail.  A connection that is lost
-	 * and not taken apart yet would only lose it once more.
-	 */
-	if (unlikely(READ_ONCE(conn->lost) || !pmof_post_begin(conn)))
-		return READ_ONCE(conn->refuse) ? BLK_STS_TRANSPORT : BLK_STS_RESOURCE;
+	/* A connection that is lost and not taken apart yet would only lose it once more. */
+	if (unlikely(READ_ONCE(conn->lost)))
+		return not_now(conn);
+	if (unlikely(!pmof_post_begin(conn)))
+		return not_now(conn);
 	/* Once more, now that no other connection can come: a disk becomes stale between two. */
 	if (unlikely(pmof_blk_is_stale(conn->blk) || is_barred(conn, rq))) {
 		pmof_conn_leave(conn);
