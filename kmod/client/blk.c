@@ -31,7 +31,7 @@ static int blk_set_read_only(struct block_device *bdev, bool ro)
 {
 	struct pmof_conn *conn = bdev->bd_disk->private_data;
 
-	return !ro && (conn->login.flags & PMOF_LOGIN_R_READ_ONLY) ? -EROFS : 0;
+	return !ro && pmof_conn_read_only(conn) ? -EROFS : 0;
 }
 
 static const struct block_device_operations blk_fops = {

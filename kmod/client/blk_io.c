@@ -115,7 +115,7 @@ static bool start(struct pmof_queue *q, struct request *rq, blk_status_t *status
 /* Not every way to a read-only disk is closed by the block layer. */
 static bool is_barred(const struct pmof_conn *conn, const struct request *rq)
 {
-	return op_is_write(req_op(rq)) && conn->login.flags & PMOF_LOGIN_R_READ_ONLY;
+	return op_is_write(req_op(rq)) && pmof_conn_read_only(conn);
 }
 
 /* The disk is about to be stopped, or what waits is to fail. */

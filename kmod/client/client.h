@@ -231,8 +231,10 @@ struct pmof_conn {
 	struct work_struct remove;
 	struct percpu_ref io_ref;	/* slots under way and admin calls */
 	struct completion io_drained;
-	/* The next two change while nobody holds @io_ref. */
+	/* The next four change while nobody holds @io_ref; all but @epoch when it goes live. */
 	u32 session;			/* counts connections: a request is posted on one only */
+	u32 flags;			/* PMOF_LOGIN_R_* and */
+	u64 features;			/* PMOF_FEAT_*: for requests; @login may be an attempt's */
 	u32 epoch;			/* counts changes of the generation */
 
 	struct ib_device *ibdev;
@@ -367,6 +369,12 @@ static inline bool pmof_conn_is_still(struct pmof_conn *conn, u32 session)
 static inline int pmof_conn_check(struct pmof_conn *conn)
 {
 	return READ_ONCE(conn->refuse);
+}
+
+/* Of the last connection that was live. */
+static inline bool pmof_conn_read_only(const struct pmof_conn *conn)
+{
+	return READ_ONCE(conn->flags) & PMOF_LOGIN_R_READ_ONLY;
 }
 
 /* What a request fails with that no other connection helps. */

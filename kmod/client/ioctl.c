@@ -36,7 +36,7 @@ static u32 info_flags(const struct pmof_conn *conn)
 {
 	u32 flags = 0;
 
-	if (conn->login.flags & PMOF_LOGIN_R_READ_ONLY)
+	if (pmof_conn_read_only(conn))
 		flags |= PMOF_INFO_READ_ONLY;
 	if (conn->login.flags & PMOF_LOGIN_R_DURABLE)
 		flags |= PMOF_INFO_DURABLE;
@@ -49,7 +49,7 @@ static u32 info_flags(const struct pmof_conn *conn)
 
 static u64 info_features(const struct pmof_conn *conn)
 {
-	u64 features = conn->login.features & PMOF_FEAT_ATOMICS;
+	u64 features = READ_ONCE(conn->features) & PMOF_FEAT_ATOMICS;
 
 	return conn->login.service == PMOF_SERVICE_RAW ? features : features | PMOF_FEAT_CALL;
 }

@@ -14,7 +14,7 @@ static vm_fault_t cache_page_mkwrite(struct vm_fault *vmf)
 	struct folio *folio = page_folio(vmf->page);
 
 	/* Another session than that of the mmap. */
-	if (conn->login.flags & PMOF_LOGIN_R_READ_ONLY)
+	if (pmof_conn_read_only(conn))
 		return VM_FAULT_SIGBUS;
 	folio_lock(folio);
 	if (folio->mapping != mapping) {
@@ -44,7 +44,7 @@ int pmof_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (rc)
 		return rc;
-	if ((conn->login.flags & PMOF_LOGIN_R_READ_ONLY) && (vma->vm_flags & VM_SHARED)) {
+	if (pmof_conn_read_only(conn) && (vma->vm_flags & VM_SHARED)) {
 		if (vma->vm_flags & VM_WRITE)
 			return -EACCES;
 		/* Nor by mprotect() later. */

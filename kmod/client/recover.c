@@ -275,11 +275,10 @@ void pmof_conn_time_limit(struct pmof_conn *conn, s32 *limit, s32 seconds)
 	WRITE_ONCE(*limit, seconds);
 	if (conn->state == PMOF_RECOVERING) {
 		/* No other refusal is that error: those that come from now on wait again. */
-		if (conn->refuse == -EIO && !is_due(conn, conn->opt.fail_io_timeout)) {
+		if (conn->refuse == -EIO && !is_due(conn, conn->opt.fail_io_timeout))
 			set_refuse(conn, 0);
-			/* The disk is to be stopped again. */
-			mod_delayed_work(pmof_wq, &conn->recover, 0);
-		}
+		/* The disk may be to be stopped again; and no pause is longer than a limit. */
+		mod_delayed_work(pmof_wq, &conn->recover, 0);
 		arm(&conn->fail_io, conn->opt.fail_io_timeout, conn->lost_at);
 		arm(&conn->loss, conn->opt.device_loss_timeout, conn->lost_at);
 	}
@@ -312,6 +311,8 @@ bool pmof_conn_go_live(struct pmof_conn *conn)
 	bool ok;
 
 	reinit_completion(&conn->io_drained);
+	WRITE_ONCE(conn->flags, conn->login.flags);
+	WRITE_ONCE(conn->features, conn->login.features);
 	/* [V4] Behind all that is this connection's: who reads it reads that. */
 	smp_store_release(&conn->session, conn->session + 1);
 	percpu_ref_reinit(&conn->io_ref);
@@ -404,23 +405,24 @@ static void say_lost(struct pmof_conn *conn)
 }
 
 /*
- * Seconds to wait for the first attempt: who lets us in again and again, and drops us each time, is
+ * Jiffies to wait for the first attempt: who lets us in again and again, and drops us each time, is
  * not to keep us, himself and the log busy.
  */
-static unsigned int pause_before(struct pmof_conn *conn)
+static unsigned long pause_before(struct pmof_conn *conn)
 {
-	unsigned int delay = pmof_pause(conn->brief, READ_ONCE(conn->opt.reconnect_delay));
-	s32 limit[] = { READ_ONCE(conn->opt.fail_io_timeout),
-			READ_ONCE(conn->opt.device_loss_timeout) };
+	const s32 limit[] = { READ_ONCE(conn->opt.fail_io_timeout),
+			      READ_ONCE(conn->opt.device_loss_timeout) };
+	unsigned long delay, gone = jiffies - conn->lost_at;
 	int i;
 
+	delay = HZ * pmof_pause(conn->brief, READ_ONCE(conn->opt.reconnect_delay));
 	/* Neither passes without an attempt. */
 	for (i = 0; i < ARRAY_SIZE(limit); i++)
 		if (limit[i] > 0)
-			delay = min_t(unsigned int, delay, limit[i] - 1);
+			delay = min(delay, max((unsigned long)limit[i] * HZ * 3 / 4, gone) - gone);
 	if (delay)
-		dev_info(&conn->dev, "lost soon %u times in a row, next attempt in %u s\n",
-			 conn->brief, delay);
+		dev_info(&conn->dev, "lost soon %u times in a row, next attempt in %u ms\n",
+			 conn->brief, jiffies_to_msecs(delay));
 	return delay;
 }
 
@@ -441,8 +443,9 @@ static void bury(struct pmof_conn *conn)
 static void recover_work(struct work_struct *work)
 {
 	struct pmof_conn *conn = to_recovery(work, recover);
-	unsigned int noio, delay = 0;
 	bool device_goes = false;
+	unsigned long delay = 0;
+	unsigned int noio;
 
 	/* Memory must not be freed by writing to the block device, which waits for us. */
 	noio = memalloc_noio_save();
@@ -459,7 +462,7 @@ static void recover_work(struct work_struct *work)
 		release_waiters(conn);
 	/* Its removal waits for this run, and not for what another device's peer does. */
 	if ((device_goes || delay) && READ_ONCE(conn->state) == PMOF_RECOVERING)
-		queue_delayed_work(pmof_wq, &conn->recover, delay ? delay * HZ : 1);
+		queue_delayed_work(pmof_wq, &conn->recover, delay ?: 1);
 	else
 		reconnect(conn);
 	memalloc_noio_restore(noio);

@@ -14,9 +14,9 @@
 /* What the session may do, which another connection may have changed.  Return: 0 or -errno. */
 int pmof_req_allowed(const struct pmof_conn *conn, const struct pmof_req *req)
 {
-	if (pmof_req_writes(req) && (conn->login.flags & PMOF_LOGIN_R_READ_ONLY))
+	if (pmof_req_writes(req) && pmof_conn_read_only(conn))
 		return -EROFS;
-	if (pmof_req_is_atomic(req) && !(conn->login.features & PMOF_FEAT_ATOMICS))
+	if (pmof_req_is_atomic(req) && !(READ_ONCE(conn->features) & PMOF_FEAT_ATOMICS))
 		return -EOPNOTSUPP;
 	if (pmof_req_is_call(req) && conn->login.service == PMOF_SERVICE_RAW)
 		return -EOPNOTSUPP;

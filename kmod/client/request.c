@@ -383,8 +383,11 @@ static int persisted(struct pmof_req *req)
 	 * Its messages are not its own, and may have gone on another connection; and where there
 	 * were none an attempt may have settled what it was about.
 	 */
-	if (req->only && !pmof_conn_is_still(req->q->conn, req->session))
+	if (req->only && req->length && !pmof_conn_is_still(req->q->conn, req->session)) {
+		/* It may not be begun on another one. */
+		req->sent = true;
 		return -PMOF_LOST;
+	}
 	/* [V7] It has found no marks because they were dropped: the record is behind them. */
 	smp_rmb();
 	return req->file ? file_check_and_advance_wb_err(req->file) : 0;
@@ -460,9 +463,7 @@ static int req_ready(struct pmof_conn *conn, struct pmof_req *req)
 	req->pipelined = false;
 	pmof_req_begin(req, pmof_req_queue(conn));
 	/* [V4] The write-out may have waited for another connection, which may do less. */
-	rc = pmof_req_allowed(conn, req);
-	/* That was an attempt's word, which may come to nothing. */
-	return rc && !pmof_conn_is_still(conn, req->session) ? -PMOF_LOST : rc;
+	return pmof_req_allowed(conn, req);
 }
 
 /* On one connection.  Return: as pmof_req_exec(), and -PMOF_LOST. */
@@ -472,7 +473,7 @@ static int exec_once(struct pmof_conn *conn, struct pmof_req *req)
 
 	if (rc) {
 		/* Of what was lost before, a part may have happened. */
-		if (req->sent && rc != -PMOF_LOST)
+		if (req->sent)
 			pmof_req_cache_end(conn, req);
 		return rc;
 	}

@@ -49,7 +49,7 @@ CONN_ATTR(placement, "%s", pmof_placement_name(conn->login.placement));
 CONN_ATTR(placement_asserted, "%d", !!(conn->login.flags & PMOF_LOGIN_R_ASSERTED));
 CONN_ATTR(emulated, "%d", !!(conn->login.flags & PMOF_LOGIN_R_EMULATED));
 CONN_ATTR(durable, "%d", !!(conn->login.flags & PMOF_LOGIN_R_DURABLE));
-CONN_ATTR(read_only, "%d", !!(conn->login.flags & PMOF_LOGIN_R_READ_ONLY));
+CONN_ATTR(read_only, "%d", pmof_conn_read_only(conn));
 CONN_ATTR(queues, "%u", conn->nr_shared);
 CONN_ATTR(poll_queues, "%u", conn->nr_queues - conn->nr_shared);
 CONN_ATTR(block, "%s", conn->opt.block ? dev_name(&conn->dev) : "");
