@@ -18,7 +18,7 @@ static int serve(int told)
 
 	if (listen_here(&s.listener) || let_in(&s, 1 << PMOF_METHOD_FLUSH))
 		return 2;
-	usleep(300000);
+	usleep(500000 * vm_time_factor());
 	leave(&s);
 	if (let_admin_in(&s, 1 << PMOF_METHOD_FLUSH, 1) ||
 	    take_message(&s.admin, PMOF_MSG_GET_PIECES) < 0 || write(told, "", 1) != 1)
@@ -50,6 +50,8 @@ TEST_F_TIMEOUT(window, flush_of_nothing, 120)
 		_exit(serve(told[1]));
 	close(told[1]);
 	instance = connect_to_it();
+	if (instance < 0)
+		kill(pid, SIGKILL);
 	ASSERT_LE(0, instance) TH_LOG("%d", instance);
 	fd = vm_open(instance, O_RDWR);
 	EXPECT_LE(0, fd);
