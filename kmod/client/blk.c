@@ -127,7 +127,7 @@ static int disk_alloc(struct pmof_blk *blk)
 	disk->fops = &blk_fops;
 	disk->private_data = conn;
 	set_capacity(disk, round_down(conn->login.ns_size, conn->opt.block_size) >> SECTOR_SHIFT);
-	set_disk_ro(disk, conn->login.flags & PMOF_LOGIN_R_READ_ONLY);
+	set_disk_ro(disk, pmof_conn_read_only(conn));
 	blk->disk = disk;
 	return 0;
 }

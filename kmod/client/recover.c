@@ -277,8 +277,12 @@ void pmof_conn_time_limit(struct pmof_conn *conn, s32 *limit, s32 seconds)
 		/* No other refusal is that error: those that come from now on wait again. */
 		if (conn->refuse == -EIO && !is_due(conn, conn->opt.fail_io_timeout))
 			set_refuse(conn, 0);
-		/* The disk may be to be stopped again; and no pause is longer than a limit. */
-		mod_delayed_work(pmof_wq, &conn->recover, 0);
+		/*
+		 * The disk may be to be stopped again, and no pause is longer than a limit.  One
+		 * that is over is dead without another attempt.
+		 */
+		if (!is_due(conn, conn->opt.device_loss_timeout))
+			mod_delayed_work(pmof_wq, &conn->recover, 0);
 		arm(&conn->fail_io, conn->opt.fail_io_timeout, conn->lost_at);
 		arm(&conn->loss, conn->opt.device_loss_timeout, conn->lost_at);
 	}
@@ -310,6 +314,9 @@ bool pmof_conn_go_live(struct pmof_conn *conn)
 {
 	bool ok;
 
+	/* What was never live leaves nothing behind. */
+	if (READ_ONCE(conn->lost))
+		return false;
 	reinit_completion(&conn->io_drained);
 	WRITE_ONCE(conn->flags, conn->login.flags);
 	WRITE_ONCE(conn->features, conn->login.features);

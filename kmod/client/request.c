@@ -375,17 +375,19 @@ static int mark_dirty(struct pmof_req *req)
 /* A PERSIST covers what was put before it: of what was lost then it must not say "safe". */
 static int persisted(struct pmof_req *req)
 {
+	struct pmof_conn *conn = req->q->conn;
+	bool only = req->only && req->length;
+
 	if (req->opcode != PMOF_OP_PERSIST)
 		return 0;
-	if (req->epoch != READ_ONCE(req->q->conn->epoch))
-		return -PMOF_LOST;
 	/*
-	 * Its messages are not its own, and may have gone on another connection; and where there
-	 * were none an attempt may have settled what it was about.
+	 * Where it names its session: its messages are not its own, and may have gone on another
+	 * connection; and where there were none an attempt may have settled what it was about.
 	 */
-	if (req->only && req->length && !pmof_conn_is_still(req->q->conn, req->session)) {
-		/* It may not be begun on another one. */
-		req->sent = true;
+	if (req->epoch != READ_ONCE(conn->epoch) ||
+	    (only && !pmof_conn_is_still(conn, req->session))) {
+		/* That one may not be begun on another one. */
+		req->sent |= only;
 		return -PMOF_LOST;
 	}
 	/* [V7] It has found no marks because they were dropped: the record is behind them. */
