@@ -386,7 +386,7 @@ static int check_rivals(struct pmof_session *s, const struct pmof_ns *ns, u32 fl
 	r.client = find_client(s->who.client_id);
 	limit = pmof_limits_check(s, r.client, ns, is_rival, &r);
 	if (limit != PMOF_NR_LIMITS) {
-		/* Who is ended is ended for a place that is certain. */
+		/* Nobody is ended for a place that there is not. */
 		put_device(&o->dev);
 		return wait_or_refuse(&r, limit, makes_way, old);
 	}

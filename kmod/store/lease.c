@@ -8,6 +8,36 @@
 
 #include "store.h"
 
+static struct store_session *most_leases(struct store *st, struct store_session *most)
+{
+	struct store_session *s;
+	int i;
+
+	hash_for_each(st->sessions, i, s, node)
+		if (s->nr_leases > most->nr_leases)
+			most = s;
+	return most;
+}
+
+/*
+ * Nobody's leases keep the others out: when there are too many in all, the session that has most
+ * is ended, as it is for files (context.c).  What nobody will give back, too, is free behind a
+ * drain only.  Until then who asks is refused.
+ */
+static bool may_lease(struct store *st, struct store_session *s)
+{
+	struct store_session *most = s;
+
+	if (s->nr_leases < STORE_SESSION_LEASES) {
+		if (st->nr_leases < STORE_LEASES)
+			return true;
+		most = most_leases(st, s);
+	}
+	if (most != s || !list_empty(&s->orphans))
+		pmof_store_end_session(st, most);
+	return false;
+}
+
 /* Phase 1 of a prepare, before it takes a slot.  Returns PMOF_KV_SC_*. */
 u32 pmof_store_make_lease(struct store *st, struct store_req *r)
 {
@@ -17,12 +47,8 @@ u32 pmof_store_make_lease(struct store *st, struct store_req *r)
 	/* It would outlive its context, which goes with its last request. */
 	if (c->closed)
 		return PMOF_KV_SC_INVALID;
-	if (st->nr_leases == STORE_LEASES || c->session->nr_leases == STORE_SESSION_LEASES) {
-		/* What nobody will give back is free behind a drain only. */
-		if (!list_empty(&c->session->orphans))
-			pmof_store_end_session(st, c->session);
+	if (!may_lease(st, c->session))
 		return PMOF_KV_SC_LIMIT;
-	}
 	l = kmalloc(struct_size(l, key, r->o.key_length), GFP_KERNEL);
 	if (!l)
 		return PMOF_KV_SC_NO_MEMORY;

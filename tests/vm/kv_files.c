@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A store's limit on open files: one client cannot keep the others out by it. On a connection
- * to a namespace with a store: PMOF_STORE_INSTANCE; the crowd has sessions of its own.
+ * A store's limits on open files and on leases: one client cannot keep the others out by them. On
+ * a connection to a namespace with a store: PMOF_STORE_INSTANCE; the crowd has sessions of its own.
  */
 #include <sys/resource.h>
 
@@ -11,6 +11,8 @@
 #define ANY		PMOF_KV_EXPECT_ANY
 #define SESSIONS	16
 #define FILES		256	/* of a session, at most; all of them are all that a store has */
+#define LEASES		4096	/* likewise */
+#define TOGETHER	256	/* PREPAREs in a SUBMIT */
 
 FIXTURE(files) {
 	int instance[SESSIONS];
@@ -27,6 +29,11 @@ static int own_file(void)
 	return open_file(atoi(vm_env("PMOF_STORE_INSTANCE", "pmof0") + strlen("pmof")));
 }
 
+static int connect_one(void)
+{
+	return vm_connect("queues=1,id=crowd,reconnect_delay=1,device_loss_timeout=600");
+}
+
 FIXTURE_SETUP(files)
 {
 	struct rlimit limit = { .rlim_cur = 8192, .rlim_max = 8192 };
@@ -34,8 +41,7 @@ FIXTURE_SETUP(files)
 
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
 	for (i = 0; i < SESSIONS; i++) {
-		self->instance[i] = vm_connect("queues=1,id=crowd,reconnect_delay=1,"
-					       "device_loss_timeout=600");
+		self->instance[i] = connect_one();
 		ASSERT_LE(0, self->instance[i]);
 		for (k = 0; k < FILES; k++) {
 			self->fd[i][k] = open_file(self->instance[i]);
@@ -90,12 +96,32 @@ static void idle_ones_give_way(struct __test_metadata *_metadata, FIXTURE_DATA(f
 	close(fd);
 }
 
+/* Returns what @asks(@fd, @key) does that is not LIMIT: the last time, after 20 s. */
+static int patiently(int (*asks)(int fd, const char *key), int fd, const char *key)
+{
+	int tries, rc = 0;
+
+	for (tries = 0; tries < 200; tries++) {
+		rc = asks(fd, key);
+		if (rc != PMOF_KV_SC_LIMIT)
+			break;
+		usleep(100000);
+	}
+	return rc;
+}
+
+static int get(int fd, const char *key)
+{
+	union kv_reply r;
+
+	return kv_get(fd, key, 100, 0, &r);
+}
+
 /* Where each has an address in hand, one of their sessions is ended; its client is soon back. */
 static void readers_give_way(struct __test_metadata *_metadata, FIXTURE_DATA(files) *self)
 {
 	uint64_t evicted;
-	union kv_reply r;
-	int first = own_file(), fd = own_file(), rc, tries;
+	int first = own_file(), fd = own_file();
 
 	ASSERT_LE(0, first);
 	ASSERT_LE(0, fd);
@@ -103,13 +129,7 @@ static void readers_give_way(struct __test_metadata *_metadata, FIXTURE_DATA(fil
 	evicted = kv_stat(first, PMOF_KV_STAT_EVICTED);
 	/* With @first there is one too many: the last is refused. */
 	EXPECT_EQ(PMOF_KV_SC_LIMIT, ask(self->fd, 1, "q2", 0));
-	for (tries = 0; tries < 200; tries++) {
-		rc = kv_get(fd, "q2", 100, 0, &r);
-		if (rc != PMOF_KV_SC_LIMIT)
-			break;
-		usleep(100000);
-	}
-	EXPECT_EQ(0, rc);
+	EXPECT_EQ(0, patiently(get, fd, "q2"));
 	EXPECT_LE(evicted + 1, kv_stat(first, PMOF_KV_STAT_EVICTED));
 	EXPECT_EQ(0, kv_delete(first, "q2", ANY));
 	close(first);
@@ -121,6 +141,89 @@ TEST_F_TIMEOUT(files, give_way, 300)
 {
 	idle_ones_give_way(_metadata, self);
 	readers_give_way(_metadata, self);
+}
+
+FIXTURE(leases) {
+	int instance[SESSIONS];
+	int fd[SESSIONS];
+};
+
+FIXTURE_SETUP(leases)
+{
+	int i;
+
+	for (i = 0; i < SESSIONS; i++) {
+		self->instance[i] = connect_one();
+		ASSERT_LE(0, self->instance[i]);
+		self->fd[i] = open_file(self->instance[i]);
+		ASSERT_LE(0, self->fd[i]);
+	}
+}
+
+FIXTURE_TEARDOWN(leases)
+{
+	int i;
+
+	for (i = 0; i < SESSIONS; i++) {
+		close(self->fd[i]);
+		vm_disconnect(self->instance[i]);
+	}
+}
+
+/* As many leases as a session may have. Returns 0, the store's status or -errno. */
+static int lease_all(int fd)
+{
+	static union kv_reply r[TOGETHER];
+	struct pmof_op op[TOGETHER];
+	struct pmof_submit s = { .size = sizeof(s), .ops = (uintptr_t)op, .nr_ops = TOGETHER };
+	struct {
+		struct pmof_kv_prepare prepare;
+		char key[8];
+	} m = { .prepare = { .value_length = 1, .key_length = 2 } };
+	int i, made;
+
+	memcpy(m.prepare.key, "q3", 2);
+	for (made = 0; made < LEASES; made += TOGETHER) {
+		for (i = 0; i < TOGETHER; i++)
+			op[i] = (struct pmof_op){
+				.size = sizeof(op[i]), .opcode = PMOF_OP_CALL,
+				.call = PMOF_KV_PREPARE_PUT, .addr = (uintptr_t)&m,
+				.length = sizeof(m.prepare) + 2, .compare = (uintptr_t)&r[i],
+				.room = sizeof(r[i]),
+			};
+		if (ioctl(fd, PMOF_IOC_SUBMIT, &s))
+			return -errno;
+		for (i = 0; i < TOGETHER; i++)
+			if (op[i].result || r[i].reply.status)
+				return op[i].result ? op[i].result : (int)r[i].reply.status;
+	}
+	return 0;
+}
+
+static int prepare(int fd, const char *key)
+{
+	union kv_reply r;
+
+	return kv_prepare(fd, key, 1, 0, &r);
+}
+
+/* Once a client has all leases that there are, the others get theirs when one of its sessions went. */
+TEST_F_TIMEOUT(leases, give_way, 300)
+{
+	uint64_t evicted;
+	int fd = own_file(), i;
+
+	ASSERT_LE(0, fd);
+	evicted = kv_stat(fd, PMOF_KV_STAT_EVICTED);
+	for (i = 0; i < SESSIONS; i++)
+		ASSERT_EQ(0, lease_all(self->fd[i])) TH_LOG("session %d", i);
+	/* One too many for its own session: that ends nobody. */
+	EXPECT_EQ(PMOF_KV_SC_LIMIT, prepare(self->fd[0], "q4"));
+	EXPECT_EQ(evicted, kv_stat(fd, PMOF_KV_STAT_EVICTED));
+	EXPECT_EQ(PMOF_KV_SC_LIMIT, prepare(fd, "q4"));
+	EXPECT_EQ(0, patiently(prepare, fd, "q4"));
+	EXPECT_EQ(evicted + 1, kv_stat(fd, PMOF_KV_STAT_EVICTED));
+	close(fd);
 }
 
 TEST_HARNESS_MAIN
