@@ -186,6 +186,11 @@ static int put_page_part(struct mover *m, u64 offset, u32 length)
 	return rc ?: put_sectors(m, offset, length);
 }
 
+static bool is_killed(const struct mover *m)
+{
+	return !m->req->unkillable && fatal_signal_pending(current);
+}
+
 static int move_gap(struct mover *m, u64 offset, u64 length)
 {
 	int rc = 0;
@@ -197,6 +202,9 @@ static int move_gap(struct mover *m, u64 offset, u64 length)
 	while (!rc && length) {
 		u32 n = min_t(u64, length, PMOF_BAD_PAGE - (offset & (PMOF_BAD_PAGE - 1)));
 
+		/* The server says how long a gap is, and answers as it likes. */
+		if (is_killed(m))
+			return -EINTR;
 		rc = m->req->opcode == PMOF_OP_GET ? get_page_part(m, offset, n) :
 						     put_page_part(m, offset, n);
 		offset += n;
@@ -247,7 +255,7 @@ static int move(struct mover *m, u64 offset, u64 length)
 	u64 n;
 
 	while (!rc && length) {
-		if (!m->req->unkillable && fatal_signal_pending(current))
+		if (is_killed(m))
 			return -EINTR;
 		n = pmof_bad_run(m->q->conn, offset, length, &gap);
 		rc = gap ? move_gap(m, offset, n) : move_good(m, offset, n);
@@ -268,9 +276,8 @@ int pmof_bad_move(struct pmof_req *req)
 	/* A page may be dirty since a session that was allowed to write. */
 	rc = pmof_req_allowed(req->q->conn, req);
 	/* It goes in parts: a bad pointer in a later one is to change nothing, either. */
-	if (!rc && req->opcode == PMOF_OP_PUT && user_backed_iter(&req->iter) &&
-	    fault_in_iov_iter_readable(&req->iter, pmof_req_bytes(req)))
-		rc = -EFAULT;
+	if (!rc && req->opcode == PMOF_OP_PUT && user_backed_iter(&req->iter))
+		rc = pmof_window_prefault(req, pmof_req_bytes(req));
 	if (!rc)
 		rc = move(&m, req->offset, pmof_req_bytes(req));
 	/* [C2] The data are durable. */

@@ -146,6 +146,7 @@ struct pmof_admin {
 	u32 reply_len;
 	bool waiting;
 	bool aborted;
+	bool proven;		/* the server has shown that it has our key, or we have none */
 	u16 tag;
 };
 

@@ -15,6 +15,7 @@
 static int reject_errno(struct pmof_cm *cm, struct rdma_cm_event *ev)
 {
 	const void *data;
+	u16 depth; /* nobody's: what was granted stays */
 	u8 len = 0;
 	int status;
 
@@ -33,7 +34,7 @@ static int reject_errno(struct pmof_cm *cm, struct rdma_cm_event *ev)
 			rdma_reject_msg(cm->id, ev->status));
 		return -ECONNREFUSED;
 	}
-	status = pmof_get_accept(data, len, &cm->depth);
+	status = pmof_get_accept(data, len, &depth);
 	/* rdma_cm rejects in this way too, without data, where nobody listens. */
 	if (status == PMOF_SC_MAGIC)
 		return -ECONNREFUSED;

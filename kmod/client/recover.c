@@ -147,18 +147,26 @@ void pmof_conn_announced(struct pmof_conn *conn, u32 kind)
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->state_lock, flags);
-	conn->reason = reason_errno(kind);
 	/* Also where a queue broke first: this is the better reason. */
 	conn->why = why;
-	if (conn->state == PMOF_RECOVERING && conn->reason)
-		set_refuse(conn, conn->reason);
+	/* Who has not proved himself ends his connection, and nothing that waits for another. */
+	if (READ_ONCE(conn->admin.proven)) {
+		conn->reason = reason_errno(kind);
+		if (conn->state == PMOF_RECOVERING && conn->reason)
+			set_refuse(conn, conn->reason);
+	}
 	spin_unlock_irqrestore(&conn->state_lock, flags);
 	pmof_conn_lost(conn, why);
 }
 
-/* An attempt to reconnect was refused for lack of rights. */
+/*
+ * An attempt to reconnect was refused for lack of rights: where there is a key nobody needs it to
+ * say so, so that only what was said behind the proof counts.
+ */
 static void refuse_access(struct pmof_conn *conn)
 {
+	if (!READ_ONCE(conn->admin.proven))
+		return;
 	spin_lock_irq(&conn->state_lock);
 	conn->reason = -EACCES;
 	if (conn->state == PMOF_RECOVERING)

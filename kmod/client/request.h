@@ -99,6 +99,7 @@ int pmof_transfer_end(struct pmof_req *req, int rc);
 
 /* window.c */
 bool pmof_window_takes(const struct iov_iter *iter);
+int pmof_window_prefault(const struct pmof_req *req, size_t bytes);
 int pmof_window_init(struct pmof_req *req);
 s64 pmof_window_next(struct pmof_req *req);
 void pmof_window_mark_dirty(const struct pmof_window *w);

@@ -161,20 +161,31 @@ void pmof_window_end(struct pmof_req *req)
 
 /*
  * A bad pointer must be found before the first byte is written: one window is
- * pinned as a whole; what needs more is touched beforehand.
+ * pinned as a whole; what needs more is touched beforehand.  In parts: it may be all that the
+ * user can map.  Return: 0, -EFAULT, -EINTR.
  */
-static int prefault(const struct pmof_req *req)
+int pmof_window_prefault(const struct pmof_req *req, size_t bytes)
 {
-	size_t bytes = iov_iter_count(&req->iter);
+	struct iov_iter iter = req->iter;
+	size_t n, left;
 
-	if (req->opcode == PMOF_OP_GET)
-		return fault_in_iov_iter_writeable(&req->iter, bytes) ? -EFAULT : 0;
-	return fault_in_iov_iter_readable(&req->iter, bytes) ? -EFAULT : 0;
+	for (; bytes; bytes -= n) {
+		n = min_t(size_t, bytes, SZ_8M);
+		left = req->opcode == PMOF_OP_GET ? fault_in_iov_iter_writeable(&iter, n) :
+						    fault_in_iov_iter_readable(&iter, n);
+		if (left)
+			return -EFAULT;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+		iov_iter_advance(&iter, n);
+	}
+	return 0;
 }
 
 /*
  * Room for any window of the request: once, so that no later one can fail for it.
- * Return: 0, -EFAULT, -ENOMEM.
+ * Return: 0, -EFAULT, -EINTR, -ENOMEM.
  */
 int pmof_window_init(struct pmof_req *req)
 {
@@ -184,7 +195,7 @@ int pmof_window_init(struct pmof_req *req)
 
 	w->pinned = user_backed_iter(&req->iter);
 	if (w->pinned && nr > PMOF_WINDOW_PAGES) {
-		int rc = prefault(req);
+		int rc = pmof_window_prefault(req, iov_iter_count(&req->iter));
 
 		if (rc)
 			return rc;

@@ -117,6 +117,7 @@ EXPORT_SYMBOL_GPL(pmof_put_accept);
 int pmof_get_accept(const void *buf, size_t len, u16 *queue_depth)
 {
 	const struct pmof_wire_accept *w = buf;
+	u16 depth;
 	int rc;
 
 	if (!buf || len < sizeof(*w))
@@ -127,9 +128,10 @@ int pmof_get_accept(const void *buf, size_t len, u16 *queue_depth)
 	rc = le16_to_cpu(w->status);
 	if (rc)
 		return rc < PMOF_SC_MAX ? rc : PMOF_SC_INTERNAL;
-	*queue_depth = le16_to_cpu(w->queue_depth);
-	if (!*queue_depth || *queue_depth > PMOF_MAX_DEPTH)
+	depth = le16_to_cpu(w->queue_depth);
+	if (!depth || depth > PMOF_MAX_DEPTH)
 		return PMOF_SC_INVALID;
+	*queue_depth = depth;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(pmof_get_accept);

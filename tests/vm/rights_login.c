@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Rights: logins and queues that are forged or replayed, limits, keys that stay secret. */
-#include <sys/wait.h>
-
 #include "rights.h"
 
 /* --- replays ---------------------------------------------------------------------------- */
@@ -334,73 +332,6 @@ TEST_F(rights, keys_cannot_be_read)
 	EXPECT_NE(0, order("set_key alice " ALICE ALICE "00"));
 	EXPECT_EQ(0, order("test \"$(cat $CONFIG/clients/alice/has_key)\" = 1"));
 	EXPECT_EQ(0, vm_disconnect(dev));
-}
-
-/* --- a server that does not have the key ------------------------------------------------------------------- */
-
-/* Answers whatever a LOGIN wants, on our own address, with a proof that is none. */
-static int false_server(void)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(20050) };
-	struct pmof_login_reply r = {
-		.session_id = 1, .generation = 1, .ns_size = 1 << 20, .segment_size = 1 << 20,
-		.nr_segments = 1, .methods = 6, .nr_queues = 1, .max_ranges = 16, .domain = 1,
-		.flags = PMOF_LOGIN_R_DURABLE, .call_size = PMOF_IO_MSG_SIZE,
-	};
-	struct pmof_wire_challenge_reply c;
-	struct pmof_wire_login_reply lr;
-	struct pmof_wire_accept a;
-	struct rdma_conn_param param = { .private_data = &a, .private_data_len = sizeof(a),
-					 .responder_resources = 1, .initiator_depth = 1 };
-	u8 nonce[PMOF_WIRE_NONCE_LEN] = { 1 };
-	struct wc_queue q = { 0 }, listener = { 0 };
-	struct rdma_cm_event *ev;
-	const void *msg;
-	int rc = 1;
-
-	listener.channel = q.channel = rdma_create_event_channel();
-	inet_pton(AF_INET, vm_env("LAB_IP", "10.77.0.11"), &at.sin_addr);
-	if (rdma_create_id(q.channel, &listener.id, NULL, RDMA_PS_TCP) ||
-	    rdma_bind_addr(listener.id, (struct sockaddr *)&at) || rdma_listen(listener.id, 1))
-		return 2;
-	ev = wc_event(&listener, 20000);
-	if (!ev || ev->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		return 3;
-	q.id = ev->id;
-	pmof_put_accept(&a, 0, 4);
-	if (wc_resources(&q, true) || rdma_accept(q.id, &param))
-		return 4;
-	rdma_ack_cm_event(ev);
-	if (wc_recv(&q, &msg, 10000) != sizeof(struct pmof_wire_challenge))
-		return 5;
-	wc_send(&q, &c, pmof_put_challenge_reply(&c, ((const struct pmof_wire_hdr *)msg)->tag,
-						 nonce));
-	if (wc_recv(&q, &msg, 10000) == sizeof(struct pmof_wire_login)) {
-		wc_send(&q, &lr, pmof_put_login_reply(&lr, ((const struct pmof_wire_hdr *)msg)->tag,
-						      &r));
-		/* Whoever is content with that asks for segments next. */
-		rc = wc_recv(&q, &msg, 5000) > 0 ? 6 : 0;
-	}
-	return rc;
-}
-
-TEST_F_TIMEOUT(rights, server_without_the_key, 60)
-{
-	char options[256];
-	int status, rc;
-	pid_t pid;
-
-	pid = fork();
-	if (!pid)
-		_exit(false_server());
-	snprintf(options, sizeof(options), "addr=%s,port=20050,name=data,id=alice,block=0,key=" ALICE,
-		 vm_env("LAB_IP", "10.77.0.11"));
-	rc = vm_connect_soon(options);
-	EXPECT_EQ(-EACCES, rc);
-	if (rc >= 0)
-		vm_disconnect(rc);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
 }
 
 TEST_HARNESS_MAIN
