@@ -476,7 +476,9 @@ int pmof_admin_open(struct pmof_conn *conn)
 
 	memset(&a->qp, 0, sizeof(a->qp));
 	a->aborted = false;
-	WRITE_ONCE(a->proven, !conn->opt.key.len);
+	/* Nobody says anything yet. */
+	a->proven = !conn->opt.key.len;
+	a->hearsay = 0;
 	rc = pmof_cm_resolve(&a->cm, conn);
 	if (!rc)
 		rc = take_device(conn, a->cm.id->device);

@@ -68,7 +68,7 @@ int pmof_auth_check_reply(struct pmof_conn *conn, const struct pmof_login_reply 
 			conn->opt.name, &conn->peer);
 		return -EACCES;
 	}
-	WRITE_ONCE(conn->admin.proven, true);
+	pmof_conn_proven(conn);
 	/* Not ahead of the proof: who has none does not cost us the session that we want back. */
 	auth->has_session_key = false;
 	rc = pmof_auth_session_key(&conn->opt.key, &auth->now, r->session_id, auth->session_key);

@@ -146,7 +146,9 @@ struct pmof_admin {
 	u32 reply_len;
 	bool waiting;
 	bool aborted;
+	/* By the connection's state_lock: */
 	bool proven;		/* the server has shown that it has our key, or we have none */
+	int hearsay;		/* why it ends the connection, if it said so before that */
 	u16 tag;
 };
 
@@ -308,6 +310,7 @@ void pmof_recover_init(struct pmof_conn *conn);
 void pmof_conn_lost(struct pmof_conn *conn, const char *why);
 void pmof_conn_give_up(struct pmof_conn *conn);
 void pmof_conn_announced(struct pmof_conn *conn, u32 kind);
+void pmof_conn_proven(struct pmof_conn *conn);
 bool pmof_conn_go_live(struct pmof_conn *conn);
 int pmof_conn_wait(struct pmof_conn *conn, bool killable);
 bool pmof_conn_decided(const struct pmof_conn *conn);

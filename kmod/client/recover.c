@@ -140,37 +140,55 @@ static const char *reason_text(u32 kind)
 	}
 }
 
+/* The reason why it ends is the server's own. */
+static void set_reason(struct pmof_conn *conn, int rc)
+{
+	lockdep_assert_held(&conn->state_lock);
+	conn->reason = rc;
+	if (conn->state == PMOF_RECOVERING && rc)
+		set_refuse(conn, rc);
+}
+
 /* The server says why it is about to end the connection.  Any context. */
 void pmof_conn_announced(struct pmof_conn *conn, u32 kind)
 {
-	const char *why = reason_text(kind);
+	const char *why = "the server says so, and has not proved that it is the one";
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->state_lock, flags);
+	/* Who has not proved himself ends his connection, and nothing that waits for another. */
+	if (conn->admin.proven) {
+		why = reason_text(kind);
+		set_reason(conn, reason_errno(kind));
+	} else {
+		conn->admin.hearsay = reason_errno(kind);
+	}
 	/* Also where a queue broke first: this is the better reason. */
 	conn->why = why;
-	/* Who has not proved himself ends his connection, and nothing that waits for another. */
-	if (READ_ONCE(conn->admin.proven)) {
-		conn->reason = reason_errno(kind);
-		if (conn->state == PMOF_RECOVERING && conn->reason)
-			set_refuse(conn, conn->reason);
-	}
 	spin_unlock_irqrestore(&conn->state_lock, flags);
 	pmof_conn_lost(conn, why);
 }
 
+/* The server of the login under way has our key.  So it was he who has spoken before. */
+void pmof_conn_proven(struct pmof_conn *conn)
+{
+	spin_lock_irq(&conn->state_lock);
+	conn->admin.proven = true;
+	if (conn->admin.hearsay)
+		set_reason(conn, conn->admin.hearsay);
+	spin_unlock_irq(&conn->state_lock);
+}
+
 /*
- * An attempt to reconnect was refused for lack of rights: where there is a key nobody needs it to
- * say so, so that only what was said behind the proof counts.
+ * An attempt to reconnect was refused for lack of rights.  Nobody needs the key to say so: where
+ * there is one this ends nothing that waits.
  */
 static void refuse_access(struct pmof_conn *conn)
 {
-	if (!READ_ONCE(conn->admin.proven))
+	if (conn->opt.key.len)
 		return;
 	spin_lock_irq(&conn->state_lock);
-	conn->reason = -EACCES;
-	if (conn->state == PMOF_RECOVERING)
-		set_refuse(conn, -EACCES);
+	set_reason(conn, -EACCES);
 	spin_unlock_irq(&conn->state_lock);
 }
 
