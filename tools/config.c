@@ -350,8 +350,8 @@ static bool check_links(struct json_object *o, const struct config_kind *kind, c
 
 bool config_allow_any(struct json_object *ns)
 {
-	return json_flag(ns, "allow_any", !json_length(json_list(ns, "allowed_clients")) &&
-			 !json_length(json_list(ns, "read_only_clients")));
+	return json_flag(ns, "allow_any", !json_list(ns, "allowed_clients") &&
+			 !json_list(ns, "read_only_clients"));
 }
 
 /* Either anybody or who is in a list; a client has one right to a namespace, or none. */
@@ -466,6 +466,9 @@ bool config_check_connection(struct json_object *o, char *why)
 		snprintf(why, WHY_MAX, "block_size is neither 512 nor 4096");
 	else if (!block && (json_text(o, "cache", NULL) || json_number(o, "poll_queues", 0)))
 		snprintf(why, WHY_MAX, "cache and poll_queues are the block device's");
+	else if (json_flag(o, "read_only", false) &&
+		 (json_flag(o, "exclusive", false) || json_flag(o, "takeover", false)))
+		snprintf(why, WHY_MAX, "exclusive and takeover are for who writes: not with read_only");
 	else if (json_number(o, "queues", 0) + json_number(o, "poll_queues", 0) > 128)
 		snprintf(why, WHY_MAX, "queues and poll_queues: together at most 128");
 	return !*why;

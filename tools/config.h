@@ -49,7 +49,7 @@ struct json_object *config_read_connection(const char *path, char *why);
 bool config_check_server(struct json_object *o, char *why);
 bool config_check_connection(struct json_object *o, char *why);
 
-/* Whether anybody may use namespace @ns of a server's file: as it says, else where it has no list. */
+/* Whether anybody may use namespace @ns of a server's file: as it says, else where it has no list, empty or not. */
 bool config_allow_any(struct json_object *ns);
 
 /*

@@ -8,6 +8,7 @@
 
 #include "connect_file.h"
 #include "libpmof.h"
+#include "lock.h"
 #include "output.h"
 #include "tool.h"
 
@@ -366,9 +367,9 @@ static int connect_for(const struct connect *c, int *instance)
 	retry_start(&retry, c->wait);
 	do {
 		log = klog_open();
-		lock = connect_lock(&c->args);
+		lock = lock_connect(&c->args);
 		ret = lock == -EALREADY ? lock : connect_try(&c->args, instance);
-		connect_unlock(lock);
+		unlock(lock);
 		if (ret && (!connect_may_come(ret) || pending_news(&pending, ret)))
 			explain_connect(&c->args, ret, log);
 		else

@@ -12,6 +12,7 @@
 
 #include "config.h"
 #include "connect_file.h"
+#include "lock.h"
 #include "output.h"
 
 #define SAVE_PATH_MAX	128
@@ -121,8 +122,8 @@ static bool same_namespace(struct json_object *o, const struct pmof_connect_args
 	       !strcmp(json_text(o, "name", ""), args->name);
 }
 
-/* Is what stands in its file a connection to the same namespace, or nothing? */
-static int check_replace(const struct pmof_connect_args *args)
+/* Is what stands in its file a connection to the same namespace, or nothing?  @so: what has come of it. */
+static int check_replace(const struct pmof_connect_args *args, const char *so)
 {
 	char path[SAVE_PATH_MAX], why[WHY_MAX];
 	struct json_object *o;
@@ -143,12 +144,12 @@ static int check_replace(const struct pmof_connect_args *args)
 		if (same)
 			return 0;
 	}
-	hint("it is not connected; move that file: any name that ends in .json will do");
+	hint("%s; move that file: any name that ends in .json will do", so);
 	return -EEXIST;
 }
 
 /* Would it be taken when it is read? */
-static int check_file(const struct pmof_connect_args *args, const char *key_file)
+static int check_file(const struct pmof_connect_args *args, const char *key_file, const char *so)
 {
 	struct json_object *o = file_object(args, key_file);
 	char why[WHY_MAX];
@@ -158,24 +159,20 @@ static int check_file(const struct pmof_connect_args *args, const char *key_file
 	if (ok)
 		return 0;
 	complain("the connection cannot be kept, since its file would be refused: %s", why);
-	hint("it is not connected");
+	hint("%s", so);
 	return -EINVAL;
 }
 
-int connect_check_save(const struct pmof_connect_args *args, const char *key_file)
+/* What is kept is the path behind all links. */
+static int check_key(const char *key_file, const char *so)
 {
 	char key[KEY_TEXT_MAX], why[WHY_MAX], *whole;
 	int ret;
 
-	if (!strcmp(args->name, "server")) {
-		complain("a connection to '%s' cannot be kept: " CONFIG_DIR "/" CONFIG_SERVER
-			 " is the server's file", args->name);
-		hint("put it into a file of another name, pmof(1)");
-		return -EEXIST;
-	}
-	/* What is kept is the path behind all links. */
-	whole = key_file ? realpath(key_file, NULL) : NULL;
-	ret = key_file ? key_file_read(whole ? whole : key_file, true, key, why) : 0;
+	if (!key_file)
+		return 0;
+	whole = realpath(key_file, NULL);
+	ret = key_file_read(whole ? whole : key_file, true, key, why);
 	explicit_bzero(key, sizeof(key));
 	if (!ret && whole) {
 		ret = config_sync(whole);
@@ -184,20 +181,60 @@ int connect_check_save(const struct pmof_connect_args *args, const char *key_fil
 	free(whole);
 	if (ret) {
 		complain("the key cannot be kept: %s", why);
-		hint("it is not connected; --save wants a key in a file, with mode 0600");
-		return ret;
+		hint("%s; --save wants a key in a file, with mode 0600", so);
 	}
-	ret = check_file(args, key_file);
-	return ret ? ret : check_replace(args);
+	return ret;
+}
+
+static int check_kept(const struct pmof_connect_args *args, const char *key_file, const char *so)
+{
+	int ret = check_key(key_file, so);
+
+	if (!ret)
+		ret = check_file(args, key_file, so);
+	return ret ? ret : check_replace(args, so);
+}
+
+int connect_check_save(const struct pmof_connect_args *args, const char *key_file)
+{
+	if (!strcmp(args->name, "server")) {
+		complain("a connection to '%s' cannot be kept: " CONFIG_DIR "/" CONFIG_SERVER
+			 " is the server's file", args->name);
+		hint("put it into a file of another name, pmof(1)");
+		return -EEXIST;
+	}
+	return check_kept(args, key_file, "it is not connected");
+}
+
+/* It may have taken long to connect: the key's file can have gone, or another's file be there. */
+static int write_file(const struct pmof_connect_args *args, const char *key_file)
+{
+	static const char so[] = "it is connected, but not kept";
+	struct json_object *o;
+	char path[SAVE_PATH_MAX];
+	int ret;
+
+	ret = check_kept(args, key_file, so);
+	if (ret)
+		return ret;
+	file_of(args, path);
+	o = file_object(args, key_file);
+	if (mkdir(CONFIG_DIR, 0755) && errno != EEXIST)
+		ret = -errno;
+	else
+		ret = config_write(path, o);
+	json_object_put(o);
+	if (ret)
+		explain(NULL, ret, "it is connected, but %s cannot be written", path);
+	return ret;
 }
 
 /* With the ID that it has: the default is the host name, which may be another one at a boot. */
 int connect_save(const struct pmof_connect_args *args, const char *key_file, int instance)
 {
 	struct pmof_connect_args whole = *args;
-	char path[SAVE_PATH_MAX], id[PMOF_ID_MAX + 2];
-	struct json_object *o;
-	int ret;
+	char id[PMOF_ID_MAX + 2];
+	int ret, lock;
 
 	ret = pmof_read_attr(instance, "client_id", id, sizeof(id));
 	if (ret) {
@@ -206,15 +243,13 @@ int connect_save(const struct pmof_connect_args *args, const char *key_file, int
 		return ret;
 	}
 	whole.id = id;
-	o = file_object(&whole, key_file);
-	file_of(args, path);
-	if (mkdir(CONFIG_DIR, 0755) && errno != EEXIST)
-		ret = -errno;
-	else
-		ret = config_write(path, o);
-	json_object_put(o);
-	if (ret)
-		explain(NULL, ret, "it is connected, but %s cannot be written", path);
+	lock = lock_save();
+	if (lock == -EALREADY) {
+		explain(NULL, lock, "pmof%d is connected, but not kept", instance);
+		return lock;
+	}
+	ret = write_file(&whole, key_file);
+	unlock(lock);
 	return ret;
 }
 
@@ -326,7 +361,7 @@ static int attempt_locked(const struct pmof_connect_args *args, const char *file
 
 static int attempt(const struct pmof_connect_args *args, const char *file, struct pending *p)
 {
-	int fd = connect_lock(args), ret;
+	int fd = lock_connect(args), ret;
 
 	if (fd == -EALREADY) {
 		if (pending_news(p, fd))
@@ -334,7 +369,7 @@ static int attempt(const struct pmof_connect_args *args, const char *file, struc
 		return fd;
 	}
 	ret = attempt_locked(args, file, p);
-	connect_unlock(fd);
+	unlock(fd);
 	return ret;
 }
 

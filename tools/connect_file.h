@@ -19,14 +19,6 @@ bool connect_may_come(int error);
 int connect_try(const struct pmof_connect_args *args, int *instance);
 
 /*
- * connect_lock.c: of all who connect to a namespace by files one at a time looks whether somebody has,
- * and connects: the device is seen only when it is made.  Returns what connect_unlock() takes, or
- * -EALREADY: another has been at it for longer than one attempt takes.
- */
-int connect_lock(const struct pmof_connect_args *args);
-void connect_unlock(int lock);
-
-/*
  * Can it be kept, before it is made: not in place of another server's, nor with a key that
  * cannot be read again. Complains.
  */

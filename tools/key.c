@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "tool.h"
 
 #define KEY_BYTES	32
@@ -29,6 +30,19 @@ int key_read(const char *path, bool kept, char text[KEY_TEXT_MAX])
 	else if (ret == -ENOENT)
 		hint("`pmof server client add ID --generate FILE` makes one");
 	return ret;
+}
+
+void key_compare_kept(const char *id, const char *text)
+{
+	char path[128], kept[KEY_TEXT_MAX], why[WHY_MAX];
+
+	snprintf(path, sizeof(path), CONFIG_KEYS "/%s", id);
+	if (!key_file_read(path, true, kept, why) && strcasecmp(kept, text) != 0) {
+		complain("%s holds another key: it would be the client's after a save and a reboot",
+			 path);
+		hint("put the new one there, with mode 0600");
+	}
+	explicit_bzero(kept, sizeof(kept));
 }
 
 static int write_key(int fd, const char *text)

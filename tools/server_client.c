@@ -102,20 +102,6 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 	return one_arg(key, state);
 }
 
-/* A restore would set the one that is kept. */
-static void compare_kept(const char *id, const char *text)
-{
-	char path[128], kept[KEY_TEXT_MAX], why[WHY_MAX];
-
-	snprintf(path, sizeof(path), CONFIG_KEYS "/%s", id);
-	if (!key_file_read(path, true, kept, why) && strcasecmp(kept, text) != 0) {
-		complain("%s holds another key: it would be the client's again after a reboot",
-			 path);
-		hint("put the new one there, with mode 0600");
-	}
-	explicit_bzero(kept, sizeof(kept));
-}
-
 static int get_key(struct client *c)
 {
 	if (c->key_file)
@@ -131,7 +117,7 @@ static int set_key(const struct client *c)
 		return 0;
 	ret = cfg_write(c->key, "clients/%s/key", c->id);
 	if (!ret)
-		compare_kept(c->id, c->key);
+		key_compare_kept(c->id, c->key);
 	else
 		explain(client_reasons, ret, "cannot set the key of '%s'", c->id);
 	return ret;

@@ -110,12 +110,15 @@ static struct json_object *list_placements(const char *name, int *error)
 	f = fopen(path, "re");
 	if (!f && errno != ENOENT)
 		note_error(error, -errno, path);
+	errno = 0;
 	while (f && getline(&line, &size, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		o = parse_placement(line);
 		if (o)
 			push_object(list, o);
 	}
+	if (f && ferror(f) && errno != ENOENT && errno != ENODEV)
+		note_error(error, -errno, path);
 	free(line);
 	if (f)
 		fclose(f);

@@ -176,6 +176,8 @@ static const struct reason listen_reasons[] = {
 	{ EINVAL, "the kernel does not take this address", NULL },
 	{ EEXIST, "a port listens there already", "`pmof server list` shows the ports" },
 	{ ENOSPC, "all port IDs are taken", "`pmof server unlisten` frees one" },
+	{ EOPNOTSUPP, "a namespace's placement=memory is not to be had of its device", NULL },
+	{ EPERM, "a namespace's placement=memory needs allow_chipset_writes", NULL },
 	REASONS_NOT_ROOT,
 	{ 0 }
 };

@@ -75,6 +75,8 @@ static int set_key(const struct item *t)
 		return -EINVAL;
 	}
 	ret = cfg_write(key, "%s/key", t->dir);
+	if (!ret)
+		key_compare_kept(json_text(t->o, "id", ""), key);
 	explicit_bzero(key, sizeof(key));
 	if (ret)
 		explain(NULL, ret, "cannot set the key of %s", t->what);

@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "key_file.h"
+#include "lock.h"
 #include "output.h"
 #include "server.h"
 
@@ -141,6 +142,16 @@ static void check_placement(struct json_object *o, const char *name)
 	hint("have a file in /etc/modprobe.d say `options pmof_server allow_chipset_writes=1`");
 }
 
+/* Behind all that was read: what goes meanwhile seems to have no lists, and would be everybody's. */
+static int check_there(const struct config_kind *kind, const char *name)
+{
+	if (cfg_has("%s/%s", kind->list, name))
+		return 0;
+	complain("%s '%s' was removed meanwhile", kind->what, name);
+	hint("nothing was written: save again");
+	return -ENOENT;
+}
+
 static int save_one(struct json_object *o, const struct config_kind *kind, const char *name)
 {
 	static const struct json_key enable = { .name = "enable", .kind = JSON_BOOL };
@@ -158,15 +169,19 @@ static int save_one(struct json_object *o, const struct config_kind *kind, const
 		ret = put_cfg_value(o, &kind->key[i], dir);
 	for (link = kind->link; link->key && !ret; link++)
 		ret = put_links(o, link->key, dir);
+	if (!ret && kind == &config_kinds[CONFIG_CLIENTS])
+		ret = put_key_file(o, name);
 	if (!ret && kind->enable)
 		ret = put_cfg_value(o, &enable, dir);
+	if (!ret)
+		ret = check_there(kind, name);
 	if (!ret)
 		ret = check_disabled(o, kind, name);
 	if (!ret)
 		check_placement(o, name);
 	if (!ret && kind == &config_kinds[CONFIG_NAMESPACES])
 		check_device(o, name);
-	return ret || kind != &config_kinds[CONFIG_CLIENTS] ? ret : put_key_file(o, name);
+	return ret;
 }
 
 static int save_kind(struct json_object *root, const struct config_kind *kind)
@@ -220,9 +235,13 @@ static int check(struct json_object *o)
 static int save(const char *path)
 {
 	struct json_object *o = new_object();
-	int ret = 0;
+	int ret = 0, lock = strcmp(path, "-") ? lock_save() : -1;
 	size_t k;
 
+	if (lock == -EALREADY) {
+		explain(NULL, lock, "another command has been saving for long");
+		ret = lock;
+	}
 	put_u64(o, "version", CONFIG_VERSION);
 	for (k = 0; k < CONFIG_KINDS && !ret; k++)
 		ret = save_kind(o, &config_kinds[k]);
@@ -232,6 +251,7 @@ static int save(const char *path)
 		print_json(o, false);
 	else if (!ret)
 		ret = save_to(path, o);
+	unlock(lock);
 	json_object_put(o);
 	return ret;
 }

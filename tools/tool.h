@@ -172,6 +172,9 @@ bool pending_news(struct pending *p, int error);
 /* key_file_read(); complains. */
 int key_read(const char *path, bool kept, char text[KEY_TEXT_MAX]);
 
+/* Tells where the kept key of client @id, which a restore would set, is not @text. */
+void key_compare_kept(const char *id, const char *text);
+
 /* Makes a new file, mode 0600, with a random key; complains. */
 int key_generate(const char *path, char text[KEY_TEXT_MAX]);
 

@@ -197,6 +197,8 @@ TEST(broken_server_files)
 }
 
 static const struct refusal connection_refusals[] = {
+	{ CONN ",\"read_only\":true,\"exclusive\":true}", "not with read_only" },
+	{ CONN ",\"read_only\":true,\"takeover\":true}", "not with read_only" },
 	{ "{}", "addr is missing" }, { "{\"addr\":\"192.0.2.1\"}", "name is missing" },
 	{ CONN ",\"adr\":\"x\"}", "unknown key 'adr'" }, { CONN ",\"queues\":0}", "queues is not" },
 	{ CONN ",\"queues\":129}", "queues is not" }, { CONN ",\"depth\":3}", "depth is not" },
@@ -225,7 +227,7 @@ TEST(connection_files)
 	}
 	EXPECT_EQ(NULL, refused(config_read_connection, CONN "}"));
 	EXPECT_EQ(NULL, refused(config_read_connection, CONN ",\"port\":7,\"id\":\"c\",\"queues\":2,"
-				"\"depth\":64,\"max_call\":8192,\"persist\":\"assist\",\"read_only\":true,"
+				"\"depth\":64,\"max_call\":8192,\"persist\":\"assist\",\"read_only\":false,"
 				"\"cache\":\"writeback\",\"block_size\":4096,\"poll_queues\":1,"
 				"\"keep_alive_tmo\":0,\"fail_io_timeout\":-1,"
 				"\"key_file\":\"/k\",\"exclusive\":true,\"takeover\":false}"));
@@ -274,6 +276,26 @@ TEST(what_is_saved_can_be_read)
 	long_path[255] = 'k';
 	why = not_saved(config_check_connection, CONN "}", NULL, "key_file", long_path);
 	EXPECT_NE(NULL, why ? strstr(why, "less than 256 bytes") : NULL);
+}
+
+static bool anybody_may(const char *ns)
+{
+	struct json_object *o = json_tokener_parse(ns);
+	bool may = config_allow_any(o);
+
+	json_object_put(o);
+	return may;
+}
+
+/* A list that came out empty is one. */
+TEST(who_may_use_a_namespace)
+{
+	EXPECT_TRUE(anybody_may("{}"));
+	EXPECT_TRUE(anybody_may("{\"allow_any\":true,\"allowed_clients\":[]}"));
+	EXPECT_FALSE(anybody_may("{\"allow_any\":false}"));
+	EXPECT_FALSE(anybody_may("{\"allowed_clients\":[\"c\"]}"));
+	EXPECT_FALSE(anybody_may("{\"allowed_clients\":[]}"));
+	EXPECT_FALSE(anybody_may("{\"read_only_clients\":[]}"));
 }
 
 TEST(values)
