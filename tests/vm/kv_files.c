@@ -176,10 +176,7 @@ static int lease_all(int fd)
 	static union kv_reply r[TOGETHER];
 	struct pmof_op op[TOGETHER];
 	struct pmof_submit s = { .size = sizeof(s), .ops = (uintptr_t)op, .nr_ops = TOGETHER };
-	struct {
-		struct pmof_kv_prepare prepare;
-		char key[8];
-	} m = { .prepare = { .value_length = 1, .key_length = 2 } };
+	union kv_message m = { .prepare = { .value_length = 1, .key_length = 2 } };
 	int i, made;
 
 	memcpy(m.prepare.key, "q3", 2);
