@@ -78,7 +78,7 @@ $(TEST_BUILD)/vm/fuzz_peer: VM_LIBS += -l:liburing.a
 
 # So does who tries everybody's rights, and has to prove who he is.
 RIGHTS_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,rights rights_login rights_false rights_end \
-	rights_resume rights_limit)
+	rights_wait rights_resume rights_limit)
 $(RIGHTS_PROGRAMS): VM_OBJ := $(VM_WIRE) $(VM_AUTH)
 $(RIGHTS_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(RIGHTS_PROGRAMS): TEST_CFLAGS += $(VM_WIRE_CFLAGS)

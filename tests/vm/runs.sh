@@ -61,6 +61,7 @@ sanitized_matrix() {
 		cpu pressure
 		mem-ctrl recovery
 		mem-ctrl lifecycle
+		mem-ctrl rights
 		cpu fio
 		mem-ctrl clients
 		mem-ctrl kv
@@ -110,6 +111,8 @@ params() {
 	fi
 	# In the short form objects go by each method once. Auto takes assist here.
 	[[ $1 != basic || -n $long$sanitized ]] || echo "OBJECT_METHODS='rpc auto'"
+	# There rights is a run of its own: the two together take too long for one to look at.
+	[[ $1 != lifecycle || -z $sanitized ]] || only=${only:-lifecycle}
 	[[ $1 != data ]] || only="submit rw counters methods group trains objects stress"
 	# What of basic depends on the kernel, and a method of each kind.
 	if [[ $1/$2 == data/6.1 && -z $long ]]; then

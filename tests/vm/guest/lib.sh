@@ -115,6 +115,15 @@ wanted() {
 	case " $SUITES " in *" $1 "*) : >"/host/$1.wanted" ;; *) return 1 ;; esac
 }
 
+# rights_suites: of rights, those that are wanted; the server's script obeys them (rights.sh).
+rights_suites() {
+	lab_wait obeying-rights-done 240 >/dev/null
+	for _r in rights rights_end rights_wait rights_login rights_false rights_resume rights_limit; do
+		! wanted $_r || suite $_r 400 "$PROGRAMS/$_r"
+	done
+	lab_signal rights-done
+}
+
 # asked_for SUITE: of a long suite: in the long form, or where it is named.
 asked_for() {
 	[ -n "$LONG$SUITES" ] && wanted "$1"
