@@ -74,8 +74,6 @@ static const struct reason device_reasons[] = {
 	{ ENOENT, "no such device node",
 	  "`pmof list` shows the devices, `pmof connect ADDR NAME` makes one" },
 	{ EACCES, "no permission", "run as root, or join the group of the device node" },
-	{ EROFS, "this session may only read", "connect without --read-only, or export "
-	  "the namespace without it" },
 	{ EBUSY, "its disk is in use, and only that may write then",
 	  "`lsblk` shows the file system, or what else holds it" },
 	{ 0 }

@@ -64,7 +64,7 @@ static const char *reason(int error)
 {
 	switch (error) {
 	case -EINVAL:
-		return "holds no key: 32 to 128 hexadecimal digits";
+		return "holds no key: 32 to 128 hexadecimal digits, an even number";
 	case -EPERM:
 		return "may be read by others than its owner: it wants mode 0600";
 	case -EACCES:

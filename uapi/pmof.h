@@ -5,8 +5,9 @@
  *
  * Structures
  *   Every ioctl structure starts with its own size in bytes.  A size below
- *   the first version's is EINVAL; a size above the kernel's is accepted when
- *   the bytes that the kernel does not know are zero, and E2BIG otherwise.
+ *   the first version's is EINVAL; a size above the kernel's, up to a page, is
+ *   accepted when the bytes that the kernel does not know are zero, and E2BIG
+ *   otherwise.
  *   Reserved fields and unknown flags must be zero, else EINVAL.
  *
  * Errors, the same for every operation
@@ -328,7 +329,8 @@ struct pmof_op {
  * All descriptors are checked before the first runs; a malformed one fails the
  * call and nothing has happened.  Otherwise the call returns 0 and each @result
  * tells.  Behind a failed operation, what had not been sent yet is ECANCELED; what was
- * under way together with it has a result of its own, 0 among them.
+ * under way together with it has a result of its own, 0 among them.  Where @ops has
+ * become unwritable meanwhile it is EFAULT, and all may have happened.
  */
 struct pmof_submit {
 	__u32 size;

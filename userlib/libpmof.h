@@ -42,8 +42,8 @@ struct pmof_dev;	/* an open device */
  * @dev: out: the handle, to be closed with pmof_close()
  *
  * Return: 0; -EINVAL @device has none of the forms or @flags has another bit (but O_CLOEXEC);
- * -ENODEV the path is not a pmof device; -ENOENT no such device, -EACCES,
- * -EROFS and whatever else open(2) says.  Thread safe.
+ * -ENODEV the path is not a pmof device; -ENOENT no such device, -EACCES, -EBUSY its
+ * disk is in use, and whatever else open(2) says.  Thread safe.
  */
 int pmof_open(const char *device, int flags, struct pmof_dev **dev);
 
@@ -291,7 +291,8 @@ int pmof_call(struct pmof_dev *dev, unsigned int call, const void *request, uint
  *
  * Source: PMOF_IOC_SUBMIT.  Return: 0, and each @result tells (behind a failed
  * operation, what had not been sent yet is -ECANCELED); -EINVAL a malformed operation or @nr is
- * 0; -E2BIG @nr is above PMOF_SUBMIT_MAX; on any error nothing has happened.
+ * 0; -E2BIG @nr is above PMOF_SUBMIT_MAX; on any error nothing has happened, but for
+ * -EFAULT where @ops became unwritable meanwhile.
  * Thread safe, each thread with its own @ops.
  */
 int pmof_submit(struct pmof_dev *dev, struct pmof_op *ops, unsigned int nr);
@@ -405,7 +406,8 @@ static inline void pmof_prep_revalidate(struct pmof_op *op, uint64_t offset, uin
  * @reconnect_delay: the longest time between two attempts to reconnect
  * @fail_io_timeout: how long operations wait for that; "0": not; "-1": to the end
  * @device_loss_timeout: when it is given up; "0": at once; "-1": never
- * @key: proves that this is the client @id: 32 to 128 hexadecimal digits; NULL: none
+ * @key: proves that this is the client @id: an even number of hexadecimal digits, 32 to 128;
+ *	NULL: none
  * @exclusive: nobody else shall write; -EBUSY if somebody does
  * @takeover: end the sessions that stand in the way of that
  * @max_call: bytes of the longest message of a CALL, 4096 to 266240 and a multiple of 4096;
@@ -447,11 +449,11 @@ struct pmof_connect_args {
  *
  * Source: /dev/pmof-control.  Return: 0; -ENOENT no such namespace, or
  * /dev/pmof-control is absent (then access(2) tells); -EINVAL a field that the
- * kernel does not take, or that holds a comma or a control character, or a @size below the
- * first version's; -E2BIG @args has fields that are not zero and that this library does not know;
+ * kernel does not take, or that is empty or holds a comma, a blank or a control character,
+ * or a @size below the first version's; -E2BIG @args has fields that are not zero and that this library does not know;
  * -EOPNOTSUPP the method is not offered, the kernel log says why; -ECONNREFUSED, -EHOSTUNREACH,
  * -ENETUNREACH, -EADDRNOTAVAIL, -ENODEV, -ETIMEDOUT, -EPROTO, -EPROTONOSUPPORT, -EBUSY, -EACCES,
- * -ENOSPC, -EROFS, -EXDEV, -ENOMEM, -ENOTCONN, -ECONNRESET, -EREMOTEIO: docs/interfaces.md;
+ * -ENOSPC, -EROFS, -EXDEV, -ENOMEM, -EIO, -ENOTCONN, -ECONNRESET, -EREMOTEIO: docs/interfaces.md;
  * -EINTR a signal came, or the process was stopped or frozen: nothing was made.  Thread safe.
  */
 int pmof_connect(const struct pmof_connect_args *args, int *instance);
@@ -498,7 +500,7 @@ int pmof_list(int **instances);
  * @size: bytes of @buf
  *
  * Source: sysfs.  Return: 0; -ENODEV no such device; -ENOENT no such
- * attribute; -EINVAL @name holds a '/'; -E2BIG @buf is too small; -EIO and what
+ * attribute; -EINVAL @name is empty, holds a '/' or begins with '.'; -E2BIG @buf is too small; -EIO and what
  * else the kernel says.  Thread safe.
  */
 int pmof_read_attr(int instance, const char *name, char *buf, size_t size);

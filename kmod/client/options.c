@@ -111,7 +111,7 @@ static const char *set_cache(struct pmof_options *o, char *value)
 static const char *set_key(struct pmof_options *o, char *value)
 {
 	return pmof_key_parse(value, strlen(value), &o->key) ?
-		"key: 32 to 128 hexadecimal digits" : NULL;
+		"key: 32 to 128 hexadecimal digits, an even number" : NULL;
 }
 
 static const char *set_exclusive(struct pmof_options *o, char *value)
