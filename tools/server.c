@@ -294,8 +294,10 @@ static const struct reason enable_reasons[] = {
 	  "exported with --read-only" },
 	{ EUCLEAN, "it holds no store", "`pmof kv format DEVICE` makes one: what it holds is lost" },
 	{ EPROTONOSUPPORT, "it holds a store of another version", NULL },
-	{ EIO, "the device has bad blocks everywhere",
-	  "`ndctl list -M` shows them; `ndctl clear-errors` clears them (their data is lost)" },
+	{ EIO, "the device has bad blocks everywhere, or in a store's log, chunk table or both "
+	  "superblocks",
+	  "`ndctl list -M` shows them; `ndctl clear-errors` clears them (their data is lost: a "
+	  "store, where they are its superblocks)" },
 	{ ENOENT, "no such device", "`ndctl list -N` shows the pmem devices" },
 	{ ENODEV, "no such device", "`ndctl list -N` shows the pmem devices" },
 	{ ENXIO, "no such device", "`ndctl list -N` shows the pmem devices" },

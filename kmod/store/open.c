@@ -33,25 +33,34 @@ static void *zalloc(size_t size)
 
 /* --- superblock ------------------------------------------------------------------- */
 
-/* A bad page takes one of the copies. */
-static void read_supers(const struct store *st, void *copies)
+/* A bad page takes one of the copies.  Returns how many cannot be read. */
+static unsigned int read_supers(const struct store *st, void *copies)
 {
-	unsigned int i;
+	unsigned int unreadable = 0, i;
 
 	for (i = 0; i < 2; i++) {
 		u64 at = i * PMOF_KV_SUPER_SIZE;
 
 		if (pmof_service_bad(st->ns, at, PMOF_KV_SUPER_SIZE) ||
-		    copy_mc_to_kernel(copies + at, st->m.base + at, PMOF_KV_SUPER_SIZE))
+		    copy_mc_to_kernel(copies + at, st->m.base + at, PMOF_KV_SUPER_SIZE)) {
 			memset(copies + at, 0, PMOF_KV_SUPER_SIZE);
+			unreadable++;
+		}
 	}
+	return unreadable;
 }
 
-static int say_no_super(const struct store *st, int rc)
+static int say_no_super(const struct store *st, int rc, unsigned int unreadable)
 {
 	if (rc == -EPROTONOSUPPORT) {
 		pr_err("namespace %s: it holds a store of another version\n", st->name);
 		return rc;
+	}
+	/* There may be one: nobody is to format it for that. */
+	if (unreadable) {
+		pr_err("namespace %s: a bad sector lies in a superblock, and there is no other; if it holds no store: pmof kv format --force DEVICE\n",
+		       st->name);
+		return -EIO;
 	}
 	pr_err("namespace %s: it holds no store; format it while it is disabled: pmof kv format DEVICE\n",
 	       st->name);
@@ -77,19 +86,20 @@ static bool table_readable(const struct store *st)
 static int open_super(struct store *st, unsigned int *good)
 {
 	u64 size = pmof_service_size(st->ns);
+	unsigned int unreadable;
 	void *copies;
 	int rc;
 
 	if (size < PMOF_KV_TABLE)
-		return say_no_super(st, -EINVAL);
+		return say_no_super(st, -EINVAL, 0);
 	copies = kvmalloc(PMOF_KV_TABLE, GFP_KERNEL);
 	if (!copies)
 		return -ENOMEM;
-	read_supers(st, copies);
+	unreadable = read_supers(st, copies);
 	rc = pmof_kv_choose_super(copies, size, &st->m.sb, good);
 	kvfree(copies);
 	if (rc)
-		return say_no_super(st, rc);
+		return say_no_super(st, rc, unreadable);
 	if (table_readable(st))
 		return 0;
 	pr_err("namespace %s: a bad sector lies in the store's log or chunk table\n", st->name);

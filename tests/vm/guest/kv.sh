@@ -271,6 +271,17 @@ damaged_log_lost() {
 	t "damaged: format, once more" damaged_open pmof kv format --force /dev/pmem0
 }
 
+# Both copies of the superblock cannot be read, and then are what they were.
+damaged_supers() {
+	pmof_disconnect pmof0 && ns_disable data &&
+		dd if=/dev/pmem0 of=/tmp/supers bs=4k count=2 iflag=direct &&
+		damaged_bad 0 && damaged_bad 8 && dmesg -c >/dev/null
+}
+damaged_supers_mended() {
+	damaged_mend 0 && dd if=/tmp/supers of=/dev/pmem0 bs=4k oflag=direct && ns_enable data &&
+		[ "$(pmof_connect)" = pmof0 ]
+}
+
 damaged_check_log() {
 	pmof_disconnect pmof0 && ns_disable data &&
 		pmof kv check /dev/pmem0 >$kv_out 2>&1
@@ -297,6 +308,10 @@ kv_damaged() {
 	damaged_versions
 	damaged_long
 	damaged_log_lost
+	t "damaged: both superblocks are bad" damaged_supers
+	t "damaged: it is not opened" fails_with "Input/output error" ns_enable data
+	t "damaged: nor taken for no store" damaged_log "a bad sector lies in a superblock"
+	t "damaged: mended, with what they held" damaged_supers_mended
 	t "damaged: the store takes changes" put other
 	t "damaged: disconnect" pmof_disconnect pmof0
 	t "damaged: the client goes" remove_modules pmof-client
