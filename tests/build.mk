@@ -26,8 +26,9 @@ UNIT_PURE := kmod/common/wire.c kmod/common/wire_object.c kmod/common/wire_bad.c
 	kmod/client/options.c kmod/client/state.c kmod/client/method.c kmod/client/auto_table.c \
 	kmod/server/placement.c kmod/server/layout.c kmod/server/grant.c kmod/store/format.c kmod/store/steps.c kmod/store/recover.c \
 	kmod/store/index.c kmod/store/alloc.c tools/parse.c tools/bench_stats.c tools/auto_table.c \
-	tests/hmac.c tools/json_check.c tools/config.c tools/key_file.c tools/kv_verify.c \
-	tests/kv/linear.c tests/kv/register.c tests/kv/history.c tools/kv_workload.c
+	tests/hmac.c tools/json_check.c tools/config.c tools/config_write.c tools/key_file.c \
+	tools/kv_verify.c tools/kv_workload.c \
+	tests/kv/linear.c tests/kv/register.c tests/kv/history.c
 UNIT_CFLAGS := $(TEST_CFLAGS) -O1 -Ikmod/common -Iuapi -Iuserlib -include tests/unit/pure.h \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What may stand in /etc/pmof: server.json, and a file for each connection.
- * config.c is pure as json_check.c is, but for config_write() and config_sync().
+ * config.c is pure as json_check.c is; config_write.c has config_write() and config_sync().
  */
 #ifndef PMOF_TOOLS_CONFIG_H
 #define PMOF_TOOLS_CONFIG_H
