@@ -35,37 +35,66 @@ static bool open_deaf(struct keyed *deaf, int n)
 	return true;
 }
 
+static void close_all(struct keyed *k, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		k_close(&k[i]);
+}
+
 /* Each has a second to hear why: the same second. */
 TEST_F_TIMEOUT(rights, the_deaf_end_together, 60)
 {
 	enum { MANY = 12 };
 	struct keyed deaf[MANY];
 	double t;
-	int i;
 
 	ASSERT_TRUE(open_deaf(deaf, MANY));
 	t = vm_now();
 	EXPECT_EQ(0, order("deny alice && no_session_of alice"));
 	t = vm_now() - t;
 	EXPECT_GT((MANY - 1) * vm_time_factor(), t) TH_LOG("%.1f s", t);
-	for (i = 0; i < MANY; i++)
-		k_close(&deaf[i]);
+	close_all(deaf, MANY);
 	EXPECT_EQ(0, order("allow alice"));
 }
 
 /* --- who takes a namespace over waits ----------------------------------------------------- */
 
+/* Up to the login, which is still to be sent. */
+static int bob_prepares(struct keyed *bob)
+{
+	return k_prepare(bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER);
+}
+
+/* Sends it; the reply is his to take. */
+static int bob_takes_over(struct keyed *bob)
+{
+	int rc = bob_prepares(bob);
+
+	return rc ? rc : wc_send(&bob->s.admin, &bob->sent, sizeof(bob->sent));
+}
+
+/* The status of that reply, ENDED, or -errno; of a fast kernel's seconds. */
+static int answer_to(struct keyed *k, int seconds)
+{
+	struct pmof_login_reply reply;
+	const void *msg;
+	ssize_t n = wc_recv(&k->s.admin, &msg, seconds * 1000 * vm_time_factor());
+
+	if (n <= 0)
+		return n ? (int)n : ENDED;
+	return pmof_get_login_reply(msg, n, &reply);
+}
+
 /* All of them want it at once: sends the logins, and takes the replies once @between has run. */
 #define CROWD	24
 static int crowd(struct keyed *k, int (*between)(void), int count[2])
 {
-	struct pmof_login_reply reply;
 	int i, rc, status;
-	const void *msg;
-	ssize_t n;
 
 	for (i = 0; i < CROWD; i++) {
-		rc = k_prepare(&k[i], "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER);
+		rc = bob_prepares(&k[i]);
 		if (rc)
 			return rc;
 	}
@@ -74,13 +103,10 @@ static int crowd(struct keyed *k, int (*between)(void), int count[2])
 			return -ENOTCONN;
 	rc = between();
 	for (i = 0; i < CROWD; i++) {
-		/* Who is ousted before his reply leaves gets none. */
-		n = wc_recv(&k[i].s.admin, &msg, 20000 * vm_time_factor());
-		if (n < 0)
-			return n;
-		if (!n)
-			continue;
-		status = pmof_get_login_reply(msg, n, &reply);
+		/* Who is ousted before his reply leaves gets none: ENDED. */
+		status = answer_to(&k[i], 20);
+		if (status == -ETIMEDOUT)
+			return status;
 		count[0] += !status;
 		count[1] += status == PMOF_SC_BUSY;
 	}
@@ -96,14 +122,6 @@ static int carol_comes(void)
 	return rc;
 }
 
-/* Sends his login; the reply is his to take. */
-static int bob_takes_over(struct keyed *bob)
-{
-	int rc = k_prepare(bob, "bob", BOB, PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER);
-
-	return rc ? rc : wc_send(&bob->s.admin, &bob->sent, sizeof(bob->sent));
-}
-
 /*
  * Sessions take their time to end, one behind the other, and have many ousters: few wait for
  * that, to nobody's harm.  So many deaf ones that the crowd is there before the last has ended.
@@ -111,17 +129,15 @@ static int bob_takes_over(struct keyed *bob)
 TEST_F_TIMEOUT(rights, few_wait_for_an_end, 90)
 {
 	struct keyed deaf[DEAF], *k = calloc(CROWD, sizeof(*k));
-	int i, count[2] = { 0 };
+	int count[2] = { 0 };
 
 	ASSERT_NE(NULL, k);
 	ASSERT_TRUE(open_deaf(deaf, DEAF));
 	EXPECT_EQ(0, crowd(k, carol_comes, count));
 	EXPECT_TRUE(count[0] && count[1]) TH_LOG("%d in, %d busy", count[0], count[1]);
-	for (i = 0; i < CROWD; i++)
-		k_close(&k[i]);
+	close_all(k, CROWD);
 	free(k);
-	for (i = 0; i < DEAF; i++)
-		k_close(&deaf[i]);
+	close_all(deaf, DEAF);
 	/* It is free again. */
 	EXPECT_EQ(0, k_login(&deaf[0], "alice", ALICE,
 			     PMOF_LOGIN_F_EXCLUSIVE | PMOF_LOGIN_F_TAKEOVER));
@@ -134,42 +150,28 @@ TEST_F_TIMEOUT(rights, few_wait_for_an_end, 90)
  */
 TEST_F_TIMEOUT(rights, takeover_of_many, 90)
 {
-	struct pmof_login_reply reply;
 	struct keyed deaf[SERIES], bob;
-	const void *msg;
 	double since;
-	ssize_t n;
-	int i;
 
 	ASSERT_TRUE(open_deaf(deaf, SERIES));
 	ASSERT_EQ(0, bob_takes_over(&bob));
 	since = vm_now();
-	n = wc_recv(&bob.s.admin, &msg, 40000 * vm_time_factor());
-	ASSERT_LT(0, n);
-	EXPECT_EQ(0, pmof_get_login_reply(msg, n, &reply));
+	ASSERT_EQ(0, answer_to(&bob, 40));
 	EXPECT_LT(10, vm_now() - since);
 	k_close(&bob);
-	for (i = 0; i < SERIES; i++)
-		k_close(&deaf[i]);
+	close_all(deaf, SERIES);
 }
 
 /* Who waits is refused like anybody, and then keeps nobody from coming. */
 TEST_F_TIMEOUT(rights, key_changes_meanwhile, 90)
 {
-	struct pmof_login_reply reply;
 	struct keyed deaf[DEAF], bob;
-	const void *msg;
-	ssize_t n;
-	int i;
 
 	ASSERT_TRUE(open_deaf(deaf, DEAF));
 	ASSERT_EQ(0, bob_takes_over(&bob));
 	ASSERT_EQ(0, order("set_key bob " EVE));
-	n = wc_recv(&bob.s.admin, &msg, 20000 * vm_time_factor());
-	EXPECT_LT(0, n);
-	EXPECT_EQ(PMOF_SC_ACCESS, pmof_get_login_reply(msg, n, &reply));
-	for (i = 0; i < DEAF; i++)
-		k_close(&deaf[i]);
+	EXPECT_EQ(PMOF_SC_ACCESS, answer_to(&bob, 20));
+	close_all(deaf, DEAF);
 	/* Others come in again, while his connection is still there. */
 	EXPECT_EQ(0, k_login(&deaf[0], "alice", ALICE, 0));
 	k_close(&deaf[0]);
@@ -189,7 +191,6 @@ static u16 alice_comes_again(const char *limit, int n, int *rc)
 {
 	struct keyed deaf[LEAVING], bob, alice;
 	u16 nr_queues = 0;
-	int i;
 
 	*rc = open_deaf(deaf, n) ? 0 : -ENOTCONN;
 	*rc = *rc ?: order("set_attr $CONFIG/clients/alice/max_%s", limit);
@@ -202,8 +203,7 @@ static u16 alice_comes_again(const char *limit, int n, int *rc)
 		k_close(&alice);
 		k_close(&bob);
 	}
-	for (i = 0; i < n; i++)
-		k_close(&deaf[i]);
+	close_all(deaf, n);
 	return nr_queues;
 }
 
