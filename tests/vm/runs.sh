@@ -102,7 +102,7 @@ lab_options() {
 params() {
 	local only=${suites[*]} methods=flush
 	if [[ $1 == flush ]]; then
-		# Long READs that are sent again end in BAD_RESP_ERR now and then, on slow machines: on_lab_rxe().
+		# The short form leaves stress to basic.
 		only=${only:-methods objects hostile_attempt${long:+ stress}}
 		[[ -z $long$sanitized ]] || methods="read $methods"
 		echo "OBJECT_METHODS='$methods'"

@@ -32,6 +32,10 @@ static bool late;
 module_param(late, bool, 0444);
 MODULE_PARM_DESC(late, "Only the test for a network that is slow");
 
+static bool reads;
+module_param(reads, bool, 0444);
+MODULE_PARM_DESC(reads, "Only the test for a network that is slow and loses packets");
+
 struct rt_node rt_client, rt_server;
 u8 *rt_pmem;
 static int tests, failures;
@@ -69,6 +73,8 @@ static void run(void)
 		rt_test_full();
 	} else if (late) {
 		rt_test_late();
+	} else if (reads) {
+		rt_test_reads();
 	} else {
 		rt_test_flush();
 		rt_test_prompt();

@@ -62,16 +62,28 @@ static void fill_rdma(struct rt_pair *p, struct ib_rdma_wr *wr, struct ib_sge *s
 	};
 }
 
-/* The data are at @buf_offset of the buffer; @flags: IB_SEND_SIGNALED or 0. */
-int rt_write_post(struct rt_pair *p, u64 offset, u32 buf_offset, u32 length, int flags)
+static int post_rdma(struct rt_pair *p, enum ib_wr_opcode opcode, u64 offset, u32 buf_offset,
+		     u32 length, int flags)
 {
 	struct ib_rdma_wr wr;
 	struct ib_sge sge;
 
 	fill_sge(p, &sge, buf_offset, length);
-	fill_rdma(p, &wr, &sge, IB_WR_RDMA_WRITE, offset);
+	fill_rdma(p, &wr, &sge, opcode, offset);
 	wr.wr.send_flags = flags;
 	return rt_post(p, &wr.wr);
+}
+
+/* The data are at @buf_offset of the buffer; @flags: IB_SEND_SIGNALED or 0. */
+int rt_write_post(struct rt_pair *p, u64 offset, u32 buf_offset, u32 length, int flags)
+{
+	return post_rdma(p, IB_WR_RDMA_WRITE, offset, buf_offset, length, flags);
+}
+
+/* Likewise; the data go to there. */
+int rt_read_post(struct rt_pair *p, u64 offset, u32 buf_offset, u32 length, int flags)
+{
+	return post_rdma(p, IB_WR_RDMA_READ, offset, buf_offset, length, flags);
 }
 
 static int write_op(struct rt_pair *p, enum ib_wr_opcode opcode, u64 offset, const void *data,

@@ -64,6 +64,7 @@ int rt_write(struct rt_pair *p, u64 offset, const void *data, u32 length);
 int rt_write_post(struct rt_pair *p, u64 offset, u32 buf_offset, u32 length, int flags);
 int rt_write_many(struct rt_pair *p, u64 offset);
 int rt_read(struct rt_pair *p, u64 offset, u32 length, int flags);
+int rt_read_post(struct rt_pair *p, u64 offset, u32 buf_offset, u32 length, int flags);
 int rt_recv_post(struct rt_pair *p);
 int rt_send_post(struct rt_pair *p, u32 length, int flags);
 int rt_send(struct rt_pair *p);
@@ -75,7 +76,7 @@ int rt_atomic_write(struct rt_pair *p, u64 offset, u64 value, bool is_inline);
 int rt_add_post(struct rt_pair *p, u64 offset, u64 add, int flags);
 int rt_cas(struct rt_pair *p, u64 offset, u64 old, u64 new, u64 *found);
 
-/* flush.c, lazy.c, order.c, atomic.c, short.c, invalidate.c, twice.c, late.c: the tests */
+/* flush.c, lazy.c, order.c, atomic.c, short.c, invalidate.c, twice.c, late.c, reads.c: the tests */
 void rt_test_flush(void);
 void rt_test_loss(void);
 void rt_test_prompt(void);
@@ -87,5 +88,6 @@ void rt_test_full(void);
 void rt_test_invalidate(void);
 void rt_test_twice(void);
 void rt_test_late(void);
+void rt_test_reads(void);
 
 #endif /* RXE_TEST_H */
