@@ -137,14 +137,18 @@ static const struct pmof_range *range_of(const struct pmof_srv_req *req)
 static int repair(struct pmof_srv_req *req)
 {
 	struct pmof_ns *ns = req->queue->session->ns;
+	const struct pmof_range *r = range_of(req);
 	bool zero = req->opcode == PMOF_MSG_ZERO;
 	int rc;
 
 	/* [A4] The driver's stores are this thread's, and the fence is behind them on their CPU. */
 	migrate_disable();
-	rc = overwrite(ns, range_of(req), zero ? NULL : req->put.data);
+	rc = overwrite(ns, r, zero ? NULL : req->put.data);
 	pmof_persist_fence();
 	migrate_enable();
+	/* A full list cannot be split: the driver says yes, and a reader gets none of it. */
+	if (!rc && pmof_bad_look(ns, r->offset, r->length) == PMOF_BAD_IN)
+		rc = -EIO;
 	if (!rc && zero)
 		pmof_session_stat(req->queue->session, PMOF_SRV_BYTES_ZEROED, req->zero.length);
 	/* [A7] */

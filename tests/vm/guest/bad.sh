@@ -107,6 +107,8 @@ bad_blocks() {
 		PMOF_BAD_RESCAN=$ns/$bad_name/rescan PMOF_BAD_PORT=$ports/1/enable \
 		LAB_SERVER_IP=$LAB_IP PMOF_NS=$bad_name $PROGRAMS/bad_late
 	bad_many
+	bad_full
+	bad_all
 	bad_device_goes
 	rm $ports/1/namespaces/$bad_name
 	ns_remove $bad_name
@@ -155,6 +157,85 @@ bad_many() {
 	t "many: which is noticed" until_true 20 bad_sectors_are $_before
 	t "many: disconnect" pmof_disconnect pmof0
 	rm /tmp/many
+}
+
+# As many as the kernel keeps.
+fill_list() {
+	_full=0
+	while [ $_full -lt 1000 ] && echo "$((20003 + 16 * _full)) 1" >/sys/block/$bad_dev/badblocks; do
+		_full=$((_full + 1))
+	done 2>/dev/null
+	echo "$_full fit"
+	[ $_full -ge 400 ] && [ $_full -lt 1000 ]
+}
+namespace_off() {
+	[ "$(cat $ns/$bad_name/enable)" = 0 ]
+}
+
+# A page fails, and there is no room to say so: nobody may reach it, and it stays mapped.
+bad_full() {
+	_before=$(cat $ns/$bad_name/bad_sectors)
+	t "full: the list takes some hundred sectors, and no more" fill_list
+	t "full: a rescan" set_attr $ns/$bad_name/rescan 1
+	t "full: all are counted" bad_sectors_are $((_before + _full))
+	t "full: connect" bad_connect block=1
+	t "full: the client counts them, too" \
+		test "$(cat /sys/class/pmof/pmof0/bad_sectors)" = $((_before + _full))
+	t "full: the last bad sector fails" fails_there $((20003 + 16 * (_full - 1)))
+	t "full: the one behind it does not" sector pmof0 $((20004 + 16 * (_full - 1))) 1 direct
+	t "full: nor does the first good page" sector pmof0 20008 8 direct
+	if [ -w $_hard ]; then
+		t "full: a memory failure that cannot be kept" fails_with . set_attr $_hard $((_start + 12288 * 512))
+		t "full: the namespace is disabled" namespace_off
+		t "full: no session is left" bad_dead
+		t "full: the page is still mapped" sector $bad_dev 12288 8 direct
+		pmof_disconnect pmof0
+		t "full: enabled again" ns_enable $bad_name
+		t "full: connect again" bad_connect block=1
+	fi
+	t "full: zeros repair all" \
+		blkdiscard -f -z -o $((20000 * 512)) -l $((16 * 512 * _full)) /dev/pmof0
+	t "full: which is noticed" until_true 20 bad_sectors_are $_before
+	t "full: disconnect" pmof_disconnect pmof0
+}
+
+# In the longest pieces that the kernel keeps, or 6.1 has them in a wrong order.
+list_all() {
+	_at=0
+	while [ $_at -lt $_sectors ]; do
+		echo "$_at 512" >/sys/block/$bad_dev/badblocks || return
+		_at=$((_at + 512))
+	done
+}
+
+# Not a page is good.  Who is there may repair them; enabled it is not, so.
+bad_all() {
+	_sectors=$(cat /sys/block/$bad_dev/size)
+	t "all: zeros repair what there is" blkdiscard -f -z /dev/$bad_dev
+	t "all: connect" bad_connect block=1
+	t "all: each sector is bad" list_all
+	t "all: a rescan" set_attr $ns/$bad_name/rescan 1
+	t "all: it is counted" bad_sectors_are $_sectors
+	t "all: no session is left" bad_dead
+	t "all: connect again" bad_again block=1
+	t "all: nothing can be read" sector_eio pmof0 0 8 direct
+	t "all: zeros repair a page" blkdiscard -f -z -o 0 -l 4096 /dev/pmof0
+	t "all: it can be" sector pmof0 0 8 direct
+	t "all: its neighbour cannot" sector_eio pmof0 8 8 direct
+	# The kernel's list is full, and has no room for what is left on both sides of it.
+	t "all: of what cannot be taken off the list nobody is told that it is repaired" \
+		fails_with "No data available" blkdiscard -f -z -o 16384 -l 4096 /dev/pmof0
+	t "all: nor of what is put there" fails_with "a bad sector is in the range" \
+		sh -c 'pmof put pmof0 16384 --persist </tmp/page'
+	t "all: which is noticed" until_true 20 bad_sectors_are $((_sectors - 8))
+	t "all: disconnect" pmof_disconnect pmof0
+	ns_disable $bad_name
+	blkdiscard -f -z /dev/$bad_dev
+	list_all
+	t "all: it cannot be enabled" fails_with "Input/output error" ns_enable $bad_name
+	t "all: repaired by hand" blkdiscard -f -z /dev/$bad_dev
+	t "all: nothing is bad" test "$(cat /sys/block/$bad_dev/badblocks)" = ""
+	t "all: it can" ns_enable $bad_name
 }
 
 # The driver lets go of the PMEM under the load of somebody.
