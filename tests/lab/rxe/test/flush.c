@@ -108,16 +108,12 @@ static void test_many(struct rt_pair *p)
 		.level = IB_FLUSH_RANGE,
 		.wr.send_flags = IB_SEND_SIGNALED,
 	};
-	struct ib_wc wc = {};
-	int i, err = 0, good = 0;
+	int i, err = 0;
 
 	for (i = 0; i < 64 && !err; i++)
 		err = rt_post(p, &wr.wr);
-	for (i = 0; i < 64 && !err; i++) {
-		err = rt_wait(p->ccq, &wc);
-		good += !err && wc.status == IB_WC_SUCCESS;
-	}
-	rt_ok(good == 64, "64 FLUSHes in flight");
+	err = err ?: rt_wait_many(p->ccq, 64);
+	rt_ok(!err, "64 FLUSHes in flight");
 }
 
 /* Ends the queue pair, as a READ would. */
@@ -179,18 +175,13 @@ void rt_test_flush(void)
 static void test_fences(struct rt_pair *p)
 {
 	u64 before = READ_ONCE(*(u64 *)rt_pmem);
-	struct ib_wc wc;
 	int i, err = 0;
 
 	for (i = 0; i < 32 && !err; i++) {
 		err = rt_add_post(p, 0, 1, IB_SEND_FENCE);
 		err = err ?: rt_write_post(p, 64, 0, 8, IB_SEND_FENCE | IB_SEND_SIGNALED);
 	}
-	for (i = 0; i < 32 && !err; i++) {
-		err = rt_wait(p->ccq, &wc);
-		if (!err && wc.status != IB_WC_SUCCESS)
-			err = -EIO;
-	}
+	err = err ?: rt_wait_many(p->ccq, 32);
 	rt_ok(!err && READ_ONCE(*(u64 *)rt_pmem) == before + 32,
 	      "fenced atomics and WRITEs survive lost packets");
 }

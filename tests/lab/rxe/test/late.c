@@ -28,22 +28,6 @@ static int post_round(struct rt_pair *p, u32 round)
 	return err;
 }
 
-static int end_round(struct rt_pair *p)
-{
-	struct ib_wc wc;
-	int i;
-
-	for (i = 0; i < SENDS; i++) {
-		if (rt_wait(p->ccq, &wc))
-			return -ETIMEDOUT;
-		if (wc.status != IB_WC_SUCCESS) {
-			rt_note("status %d", wc.status);
-			return -EIO;
-		}
-	}
-	return 0;
-}
-
 /* How many messages there are by now, or -EIO where one is none that was sent. */
 static int received(struct rt_pair *p)
 {
@@ -72,7 +56,7 @@ void rt_test_late(void)
 	for (i = 0; i < SPARE && !err; i++)
 		err = rt_recv_post(p);
 	for (i = 0; i < ROUNDS && !err; i++)
-		err = post_round(p, i) ?: end_round(p);
+		err = post_round(p, i) ?: rt_wait_many(p->ccq, SENDS);
 	if (!rt_ok(!err, "WRITEs and SENDs survive it"))
 		rt_note("round %u: %d", i, err);
 	/* What is still on its way. */

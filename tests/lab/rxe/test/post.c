@@ -22,6 +22,22 @@ int rt_wait(struct ib_cq *cq, struct ib_wc *wc)
 	return 0;
 }
 
+/* Of the next @n requests: 0, -ETIMEDOUT, or -EIO where one has failed. */
+int rt_wait_many(struct ib_cq *cq, int n)
+{
+	struct ib_wc wc;
+
+	while (n--) {
+		if (rt_wait(cq, &wc))
+			return -ETIMEDOUT;
+		if (wc.status != IB_WC_SUCCESS) {
+			rt_note("status %d", wc.status);
+			return -EIO;
+		}
+	}
+	return 0;
+}
+
 int rt_post(struct rt_pair *p, struct ib_send_wr *wr)
 {
 	const struct ib_send_wr *bad;

@@ -31,21 +31,13 @@ static int post_round(struct rt_pair *p, u32 round)
 
 static int end_round(struct rt_pair *p, u32 round)
 {
-	struct ib_wc wc;
+	int err = rt_wait_many(p->ccq, READS);
 	u32 i;
 
-	for (i = 0; i < READS; i++) {
-		if (rt_wait(p->ccq, &wc))
-			return -ETIMEDOUT;
-		if (wc.status != IB_WC_SUCCESS) {
-			rt_note("status %d", wc.status);
-			return -EIO;
-		}
-	}
-	for (i = 0; i < READS; i++)
+	for (i = 0; i < READS && !err; i++)
 		if (memcmp(p->buf + i * PART, rt_pmem + i * PART, length_of(round, i)))
-			return -EILSEQ;
-	return 0;
+			err = -EILSEQ;
+	return err;
 }
 
 /* The network is made so by who loads the module. */

@@ -58,6 +58,7 @@ int rt_qp_error(struct ib_qp *qp);
 
 /* post.c: wait for completions, at most some seconds. */
 int rt_wait(struct ib_cq *cq, struct ib_wc *wc);
+int rt_wait_many(struct ib_cq *cq, int n);
 int rt_post(struct rt_pair *p, struct ib_send_wr *wr);
 int rt_run(struct rt_pair *p, struct ib_send_wr *wr, struct ib_wc *wc);
 int rt_write(struct rt_pair *p, u64 offset, const void *data, u32 length);
