@@ -162,7 +162,7 @@ bad_many() {
 # As many as the kernel keeps.
 fill_list() {
 	_full=0
-	while [ $_full -lt 1000 ] && echo "$((20003 + 16 * _full)) 1" >/sys/block/$bad_dev/badblocks; do
+	while [ $_full -lt 1000 ] && list_it $((20003 + 16 * _full)); do
 		_full=$((_full + 1))
 	done 2>/dev/null
 	echo "$_full fit"
