@@ -69,7 +69,7 @@ OBJECT_PROGRAMS := $(TEST_BUILD)/vm/objects $(TEST_BUILD)/vm/object_submit
 $(OBJECT_PROGRAMS): TEST_CFLAGS += $(VM_WIRE_CFLAGS)
 
 # The hostile clients speak the wire protocol by themselves.
-HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero \
+HOSTILE_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,hostile hostile_io hostile_put hostile_zero turns \
 	hostile_silent hostile_server hostile_attempt hostile_bad fuzz_peer)
 $(HOSTILE_PROGRAMS): VM_OBJ := $(VM_WIRE)
 $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs

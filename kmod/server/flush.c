@@ -37,9 +37,14 @@ static int hotplug_state;
 static_assert(PMOF_SRV_BATCH_16 - PMOF_SRV_BATCH_1 == 4);
 
 /* For a new session.  kfree() it. */
-struct pmof_flush_seen *pmof_flush_alloc_seen(void)
+struct pmof_flush_session *pmof_flush_alloc_session(void)
 {
-	return kcalloc(nr_workers, sizeof(struct pmof_flush_seen), GFP_KERNEL);
+	struct pmof_flush_session *fs = kcalloc(nr_workers, sizeof(*fs), GFP_KERNEL);
+	unsigned int i;
+
+	for (i = 0; fs && i < nr_workers; i++)
+		INIT_LIST_HEAD(&fs[i].requests);
+	return fs;
 }
 
 static struct pmof_flush_worker *choose_worker(const struct pmof_ns *ns)
@@ -66,15 +71,15 @@ void pmof_flush_queue(struct pmof_srv_req *req)
 
 static void count_batch(struct pmof_flush_worker *w, struct pmof_session *s)
 {
-	struct pmof_flush_seen *seen = &s->seen[w->index];
+	struct pmof_flush_session *fs = &s->flush[w->index];
 
-	if (seen->batch != w->batch) {
-		seen->batch = w->batch;
+	if (fs->batch != w->batch) {
+		fs->batch = w->batch;
 		pmof_session_stat(s, PMOF_SRV_BATCHES, 1);
 	}
 }
 
-/* Moves what has been queued, in its order, behind what is pending. */
+/* Moves what has been queued, in its order, behind what its session has waiting. */
 static void take_queued(struct pmof_flush_worker *w)
 {
 	struct llist_node *first = llist_reverse_order(llist_del_all(&w->queue));
@@ -94,11 +99,11 @@ static void take_queued(struct pmof_flush_worker *w)
 		if (!n++)
 			session = req->queue->session;
 		count_batch(w, req->queue->session);
-		list_add_tail(&req->entry, &w->pending);
+		w->nr_pending++;
+		pmof_flush_wait(w, req);
 	}
 	if (!n)
 		return;
-	w->nr_pending += n;
 	trace_pmof_srv_batch(w->index, n, w->nr_pending);
 	pmof_session_stat(session, PMOF_SRV_BATCH_1 + min(ilog2(n), 4), 1);
 }
@@ -144,7 +149,7 @@ static int flush_worker_thread(void *data)
 			take_queued(w);
 			pmof_flush_round(w);
 			cond_resched();
-		} while (!list_empty(&w->pending));
+		} while (w->nr_pending);
 	}
 	return 0;
 }
@@ -166,7 +171,7 @@ static int start_worker(struct pmof_flush_worker *w, unsigned int i, int cpu)
 	struct task_struct *task;
 
 	init_llist_head(&w->queue);
-	INIT_LIST_HEAD(&w->pending);
+	INIT_LIST_HEAD(&w->sessions);
 	w->index = i;
 	w->cpu = cpu;
 	if (cpu < 0)

@@ -43,16 +43,22 @@ struct pmof_flush_worker {
 	unsigned int index;
 	int cpu;			/* that it is bound to, or -1 */
 	/* The thread's own. */
-	struct list_head pending;
-	unsigned int nr_pending;
+	struct list_head sessions;	/* with requests that wait; the next to have a turn first */
+	unsigned int nr_pending;	/* requests */
 	u64 batch;			/* times that requests were taken */
 	u64 fences;
 	int ends_seen;			/* of pmof_session_ends */
 	struct pmof_write_backs wb;
 } ____cacheline_aligned_in_smp;
 
-/* What a worker has counted for a session, so as to count it once. */
-struct pmof_flush_seen {
+/*
+ * A session, for one worker.  Each request holds its queue, and so the session: this is there while
+ * one waits, and on no list when the last is gone.
+ */
+struct pmof_flush_session {
+	struct list_head entry;		/* of its sessions, while requests wait */
+	struct list_head requests;	/* these, in their order */
+	/* What the worker has counted for it, so as to count it once. */
 	u64 batch;
 	u64 fence;
 };
@@ -65,6 +71,7 @@ int pmof_flush_cpu(unsigned int worker);
 unsigned int pmof_flush_cpus_choose(int node);
 
 /* flush_round.c */
+void pmof_flush_wait(struct pmof_flush_worker *w, struct pmof_srv_req *req);
 void pmof_flush_round(struct pmof_flush_worker *w);
 
 /* flush_kinds.c */

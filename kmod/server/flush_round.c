@@ -8,8 +8,9 @@
  *      covers that;
  *   3. sets VF and is answered.
  * So many small requests share a fence, and a large one delays a small one by
- * a few rounds at most; many of them, by as many rounds as it takes to give
- * each a turn: turns are requests', not sessions'.
+ * a few rounds at most.  The places of a round go to the sessions by turns, one
+ * request each: who has thousands waiting delays the others no more than who
+ * has a round full of them.
  *
  * [A5] A reply is posted only behind the fence that covers all that it promises.
  */
@@ -24,15 +25,15 @@
 
 #define ROUND		SZ_64K	/* bytes worked off between two looks at the queue */
 #define MIN_SLICE	SZ_4K
-#define ROUND_REQUESTS	64	/* served in one round: the others' turn comes next */
+#define ROUND_REQUESTS	64	/* served in one round */
 
 /* Once for each session that has a request under the fence. */
 static void count_fence(struct pmof_flush_worker *w, struct pmof_session *s)
 {
-	struct pmof_flush_seen *seen = &s->seen[w->index];
+	struct pmof_flush_session *fs = &s->flush[w->index];
 
-	if (seen->fence != w->fences) {
-		seen->fence = w->fences;
+	if (fs->fence != w->fences) {
+		fs->fence = w->fences;
 		pmof_session_stat(s, PMOF_SRV_FENCES, 1);
 	}
 }
@@ -102,12 +103,41 @@ static void answer(struct pmof_flush_worker *w, struct list_head *reqs)
 	}
 }
 
-/* Nobody waits for it any more; and what was not done must not be answered. */
-static void drop(struct pmof_flush_worker *w, struct pmof_srv_req *req)
+/* Behind what its session has waiting; the session, if it had nothing, behind the others. */
+void pmof_flush_wait(struct pmof_flush_worker *w, struct pmof_srv_req *req)
 {
-	list_del(&req->entry);
-	w->nr_pending--;
-	pmof_srv_queue_put(req->queue);
+	struct pmof_flush_session *fs = &req->queue->session->flush[w->index];
+
+	if (list_empty(&fs->requests))
+		list_add_tail(&fs->entry, &w->sessions);
+	list_add_tail(&req->entry, &fs->requests);
+}
+
+/*
+ * Nobody waits for these any more; and what was not done must not be answered.  The last put may
+ * be what frees @fs: off its lists first.
+ */
+static void drop_all(struct pmof_flush_worker *w, struct pmof_flush_session *fs)
+{
+	struct pmof_srv_req *req, *next;
+	LIST_HEAD(gone);
+
+	list_splice_init(&fs->requests, &gone);
+	list_del(&fs->entry);
+	list_for_each_entry_safe(req, next, &gone, entry) {
+		list_del(&req->entry);
+		w->nr_pending--;
+		pmof_srv_queue_put(req->queue);
+		cond_resched();
+	}
+}
+
+static bool is_ending(const struct pmof_flush_session *fs)
+{
+	const struct pmof_srv_req *req;
+
+	req = list_first_entry(&fs->requests, struct pmof_srv_req, entry);
+	return pmof_session_ending(req->queue->session);
 }
 
 /*
@@ -117,32 +147,42 @@ static void drop(struct pmof_flush_worker *w, struct pmof_srv_req *req)
 static void drop_ended(struct pmof_flush_worker *w)
 {
 	int ends = atomic_read_acquire(&pmof_session_ends);
-	struct pmof_srv_req *req, *next;
+	struct pmof_flush_session *fs, *next;
 
 	if (ends == w->ends_seen)
 		return;
 	w->ends_seen = ends;
-	list_for_each_entry_safe(req, next, &w->pending, entry) {
-		if (pmof_session_ending(req->queue->session))
-			drop(w, req);
-		cond_resched();
-	}
+	list_for_each_entry_safe(fs, next, &w->sessions, entry)
+		if (is_ending(fs))
+			drop_all(w, fs);
 }
 
-/* The requests of this round.  Who is not through waits behind those that had no turn. */
+/* The oldest request of the session whose turn it is.  The next is another's, if one waits. */
+static struct pmof_srv_req *take_next(struct pmof_flush_worker *w, struct pmof_flush_session *fs)
+{
+	struct pmof_srv_req *req = list_first_entry(&fs->requests, struct pmof_srv_req, entry);
+
+	list_del(&req->entry);
+	if (list_empty(&fs->requests))
+		list_del(&fs->entry);
+	else
+		list_move_tail(&fs->entry, &w->sessions);
+	return req;
+}
+
+/* The requests of this round. */
 static unsigned int take_turn(struct pmof_flush_worker *w, struct list_head *turn)
 {
-	struct pmof_srv_req *req, *next;
+	struct pmof_flush_session *fs;
 	unsigned int n = 0;
 
-	list_for_each_entry_safe(req, next, &w->pending, entry) {
-		if (n == ROUND_REQUESTS)
-			break;
-		if (pmof_session_ending(req->queue->session)) {
-			drop(w, req);
+	while (n < ROUND_REQUESTS && !list_empty(&w->sessions)) {
+		fs = list_first_entry(&w->sessions, struct pmof_flush_session, entry);
+		if (is_ending(fs)) {
+			drop_all(w, fs);
 			continue;
 		}
-		list_move_tail(&req->entry, turn);
+		list_add_tail(&take_next(w, fs)->entry, turn);
 		n++;
 	}
 	return n;
@@ -174,7 +214,8 @@ static void work(struct pmof_flush_worker *w, struct list_head *done, struct lis
 		cond_resched();
 	}
 	finish_fenced(w);
-	list_splice_tail(&turn, &w->pending);
+	list_for_each_entry_safe(req, next, &turn, entry)
+		pmof_flush_wait(w, req);
 	trace_pmof_srv_flush(w->index, false, requests, pending - w->nr_pending, w->wb.lines);
 }
 

@@ -311,7 +311,7 @@ struct pmof_session {
 	struct ib_device *ib_dev;
 	struct ib_pd *pd;
 	struct pmof_stats __percpu *stats;
-	struct pmof_flush_seen *seen;	/* one for each flush worker, its own */
+	struct pmof_flush_session *flush;	/* one for each flush worker, its own */
 
 	/* Protected by pmof_sessions_mutex. */
 	struct list_head entry;
@@ -597,7 +597,7 @@ bool pmof_rpc_admin(struct pmof_srv_req *req);
 /* flush.c */
 int pmof_flush_init(void);
 void pmof_flush_exit(void);
-struct pmof_flush_seen *pmof_flush_alloc_seen(void);
+struct pmof_flush_session *pmof_flush_alloc_session(void);
 void pmof_flush_queue(struct pmof_srv_req *req);
 
 /* persist.c, with what service.h has */

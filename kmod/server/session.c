@@ -200,7 +200,7 @@ void pmof_session_free(struct pmof_session *s)
 	if (s->number >= 0)
 		ida_free(&session_ida, s->number);
 	free_percpu(s->stats);
-	kfree(s->seen);
+	kfree(s->flush);
 	kfree_sensitive(s);
 }
 
@@ -210,8 +210,8 @@ static int alloc_parts(struct pmof_session *s)
 	if (s->number < 0)
 		return s->number;
 	s->stats = alloc_percpu(struct pmof_stats);
-	s->seen = pmof_flush_alloc_seen();
-	if (!s->stats || !s->seen)
+	s->flush = pmof_flush_alloc_session();
+	if (!s->stats || !s->flush)
 		return -ENOMEM;
 	s->pd = ib_alloc_pd(s->ib_dev, 0);
 	if (IS_ERR(s->pd))
