@@ -3,7 +3,7 @@
 #
 # Bad blocks and memory failure, by server and client on one machine. The device
 # is one whose driver can clear poison: legacy PMEM, of which it believes that
-# a write does. Needs lib.sh, port 1, and no connection.
+# a write does; and one that cannot, bad_stays. Needs lib.sh, port 1, and no connection.
 
 bad_name=poisoned
 
@@ -258,6 +258,40 @@ bad_device_goes() {
 	t "connect again" bad_again block=1
 	t "it can be written" dd if=/tmp/page of=/dev/pmof0 bs=4096 count=1 oflag=direct
 	t "disconnect" pmof_disconnect pmof0
+}
+
+# NFIT's, whose firmware here cannot clear poison: what is bad stays so, and nobody is told otherwise.
+bad_stays() {
+	bad_dev=pmem0
+	if [ ! -w /sys/block/$bad_dev/badblocks ]; then
+		t_skip "poison that cannot be cleared" "this kernel does not let bad blocks be set"
+		return
+	fi
+	dd if=/dev/urandom of=/tmp/page bs=4096 count=1 2>/dev/null
+	ns_make $bad_name /dev/$bad_dev
+	t "no clearing: export" ns_enable $bad_name
+	ln -s $ns/$bad_name $ports/1/namespaces/$bad_name
+	t "no clearing: a sector is bad" bad_set 2082 1
+	t "no clearing: connect" bad_connect block=1
+	t "no clearing: a put is not acknowledged" fails_with "a bad sector is in the range" \
+		sh -c "head -c 512 /tmp/page | pmof put pmof0 $((2082 * 512)) --persist"
+	t "no clearing: nor are zeros" fails_with "No data available" \
+		blkdiscard -f -z -o $((2082 * 512)) -l 512 /dev/pmof0
+	t "no clearing: it is still on the list" \
+		test "$(cat /sys/block/$bad_dev/badblocks)" = "2082 1"
+	t "no clearing: and counted" bad_sectors_are 1
+	t "no clearing: it cannot be read" sector_eio pmof0 2082 1 direct
+	t "no clearing: its neighbour can be written" \
+		dd if=/tmp/page of=/dev/pmof0 bs=512 seek=2083 count=1 oflag=direct
+	sector pmof0 2083 1 direct >/tmp/s
+	t "no clearing: and read" cmp -n 512 /tmp/s /tmp/page
+	t "no clearing: disconnect" pmof_disconnect pmof0
+	rm $ports/1/namespaces/$bad_name
+	ns_remove $bad_name
+	# Which takes it off.
+	ndctl disable-namespace namespace0.0 >/dev/null 2>&1
+	ndctl enable-namespace namespace0.0 >/dev/null 2>&1
+	t "no clearing: the device again" until_true 5 test -b /dev/$bad_dev
 }
 
 # A page of the medium fails under the load of somebody.
