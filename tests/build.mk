@@ -76,6 +76,8 @@ $(HOSTILE_PROGRAMS): VM_LIBS := -lrdmacm -libverbs
 $(HOSTILE_PROGRAMS): TEST_CFLAGS += $(VM_WIRE_CFLAGS)
 $(HOSTILE_PROGRAMS): $(VM_WIRE)
 $(TEST_BUILD)/vm/fuzz_peer: VM_LIBS += -l:liburing.a
+$(TEST_BUILD)/vm/fuzz_peer: VM_OBJ += $(VM_AUTH)
+$(TEST_BUILD)/vm/fuzz_peer: $(VM_AUTH)
 
 # So does who tries everybody's rights, and has to prove who he is.
 RIGHTS_PROGRAMS := $(addprefix $(TEST_BUILD)/vm/,rights rights_login rights_false rights_end \

@@ -30,6 +30,18 @@ bool pmof_name_valid(const char *name, size_t max)
 }
 EXPORT_SYMBOL_GPL(pmof_name_valid);
 
+/* A name of a message, from @w: zeros fill its field, as they do all that is reserved. */
+static bool get_name(char *dst, const char *w, size_t max)
+{
+	size_t i;
+
+	memcpy(dst, w, max);
+	for (i = strnlen(w, max); i < max; i++)
+		if (w[i])
+			return false;
+	return pmof_name_valid(dst, max);
+}
+
 static void put_name(char *dst, const char *src, size_t max)
 {
 	memset(dst, 0, max);
@@ -74,8 +86,7 @@ static int get_connect_who(const struct pmof_wire_connect *w, struct pmof_connec
 		memcpy(out->mac, w->mac, sizeof(out->mac));
 		return out->queue_id && out->counter ? 0 : PMOF_SC_INVALID;
 	}
-	memcpy(out->client_id, w->client_id, sizeof(out->client_id));
-	return pmof_name_valid(out->client_id, sizeof(out->client_id)) ? 0 : PMOF_SC_INVALID;
+	return get_name(out->client_id, w->client_id, sizeof(out->client_id)) ? 0 : PMOF_SC_INVALID;
 }
 
 /* CM pads private data with zeros, so @len may be more than was sent. */
@@ -209,7 +220,6 @@ int pmof_get_login(const void *buf, size_t len, struct pmof_login *out)
 	if (len != sizeof(*w))
 		return PMOF_SC_INVALID;
 	memcpy(out->instance, w->instance, sizeof(out->instance));
-	memcpy(out->name, w->name, sizeof(out->name));
 	out->nr_queues = le16_to_cpu(w->nr_queues);
 	out->path_id = le16_to_cpu(w->path_id);
 	out->flags = le32_to_cpu(w->flags);
@@ -223,9 +233,7 @@ int pmof_get_login(const void *buf, size_t len, struct pmof_login *out)
 		return PMOF_SC_INVALID;
 	if (!login_flags_ok(out->flags) || w->reserved || !pmof_call_size_ok(out->call_size))
 		return PMOF_SC_INVALID;
-	if (!pmof_name_valid(out->name, sizeof(out->name)))
-		return PMOF_SC_INVALID;
-	return 0;
+	return get_name(out->name, w->name, sizeof(out->name)) ? 0 : PMOF_SC_INVALID;
 }
 EXPORT_SYMBOL_GPL(pmof_get_login);
 

@@ -129,6 +129,29 @@ TEST(connect_client_id)
 	EXPECT_EQ(PMOF_SC_INVALID, connect_with(&w));
 }
 
+/* Not with anything behind its end, either: what nobody reads, no proof is of. */
+TEST(nothing_behind_a_name)
+{
+	struct pmof_wire_connect c;
+	struct pmof_wire_login l;
+	size_t i;
+
+	pmof_put_connect(&c, &connect_io);
+	for (i = strlen(c.client_id) + 1; i < sizeof(c.client_id); i++) {
+		c.client_id[i] = 'x';
+		EXPECT_EQ(PMOF_SC_INVALID, connect_with(&c)) TH_LOG("%zu", i);
+		c.client_id[i] = 0;
+	}
+	EXPECT_EQ(0, connect_with(&c));
+	pmof_put_login(&l, 1, &login);
+	for (i = strlen(l.name) + 1; i < sizeof(l.name); i++) {
+		l.name[i] = 'x';
+		EXPECT_EQ(PMOF_SC_INVALID, decode_login(&l, sizeof(l))) TH_LOG("%zu", i);
+		l.name[i] = 0;
+	}
+	EXPECT_EQ(0, decode_login(&l, sizeof(l)));
+}
+
 TEST(connect_no_buffer)
 {
 	struct pmof_connect out;

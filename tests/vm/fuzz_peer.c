@@ -15,6 +15,7 @@
 #define WC_OUTS		16
 #define WC_KEPT		2
 #include "fuzz.h"
+#include "fuzz_keyed.h"
 #include "fuzz_messages.h"
 #include "ring.h"
 #include "wireclient.h"
@@ -54,6 +55,8 @@ struct peer_counts {
 	uint64_t silent;	/* messages that were neither answered nor ended a session */
 	uint64_t barred;	/* RDMA that was */
 	uint64_t obeyed;	/* and that was not */
+	uint64_t refuted;	/* requests that were not what their proof is of, refused */
+	uint64_t believed;	/* and accepted */
 	uint64_t floods;	/* sessions of the floods */
 	uint64_t served;	/* puts and gets of the kernel client */
 	double alone, beside;	/* of them, a second */
@@ -332,9 +335,25 @@ static void half_open(uint64_t *rnd)
 	add(&counts->half_open, open);
 }
 
+/* Of a client with a key. */
+static void altered(uint64_t *rnd)
+{
+	static enum belief (*const alter[])(uint64_t *rnd) = {
+		altered_login, altered_queue, altered_resume,
+	};
+	static const char * const names[] = { "login", "queue", "resumed session" };
+	unsigned int which = vm_rnd(rnd) % ARRAY_SIZE(alter);
+	enum belief belief = alter[which](rnd);
+
+	if (belief == BELIEVED)
+		printf("# believed: an altered %s\n", names[which]);
+	add(&counts->refuted, belief == REFUSED);
+	add(&counts->believed, belief == BELIEVED);
+}
+
 static void (*const breaches[])(uint64_t *rnd) = {
-	bad_login, bad_message, bad_beginning, bad_proof, garbage_request, bad_message,
-	bad_login, bad_beginning, bad_message, bad_proof, garbage_request, bad_rdma,
+	bad_login, bad_message, bad_beginning, bad_proof, altered, garbage_request, bad_message,
+	bad_login, bad_beginning, bad_message, bad_proof, altered, garbage_request, bad_rdma,
 };
 
 /* Requests under way, and nobody says goodbye. */
@@ -524,7 +543,7 @@ int main(int argc, char **argv)
 	if (counts == MAP_FAILED)
 		return 3;
 	setbuf(stdout, NULL);
-	printf("TAP version 13\n1..6\n");
+	printf("TAP version 13\n1..7\n");
 	bad = fuzz_processes(shared, PROCESSES, seconds + 2 * ROUNDS * TURNS * turn_seconds(),
 			     run);
 	printf("# seed %s: %llu messages answered in %llu sessions, %llu ended one\n",
@@ -545,10 +564,14 @@ int main(int argc, char **argv)
 		      "the other connection lives and was served");
 	bad |= result(is_fair() && counts->alone > 0, 4,
 		      "it keeps a share of its throughput beside a flood of messages");
+	printf("# %llu requests refused that were not what their proof is of\n",
+	       (unsigned long long)counts->refuted);
 	bad |= result(counts->barred && !counts->obeyed, 5,
 		      "RDMA by a wrong key, or beyond the segment, was never done");
 	/* A message may be lost with its connection, where a machine stands still. */
 	bad |= result(counts->silent <= 1 + counts->ended / 50, 6,
 		      "a message is answered, or ends its session");
+	bad |= result(counts->refuted && !counts->believed, 7,
+		      "what a client with a key has not proven is not believed");
 	return bad;
 }

@@ -3,7 +3,7 @@
 #ifndef PMOF_KNOWN_H
 #define PMOF_KNOWN_H
 
-#include "rights.h"
+#include "keyed.h"
 
 #define LOSS_TIMEOUT	60	/* seconds: longer than any test */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Rights: how many sessions there may be, and how long one that is lost is kept. */
 #include "known.h"
+#include "rights.h"
 
 FIXTURE(limit) {
 	int unused;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Rights: sessions that are resumed, with the key that this takes. */
 #include "known.h"
+#include "rights.h"
 
 /* --- the key of a session --------------------------------------------------------------- */
 
