@@ -61,7 +61,7 @@ struct pmof_flush_session {
 	/* What the worker has counted for it, so as to count it once. */
 	u64 batch;
 	u64 fence;
-};
+} ____cacheline_aligned_in_smp;
 
 /* flush_cpus.c */
 int pmof_flush_cpus_init(void);

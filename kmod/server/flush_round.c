@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rounds of a flush worker.  In each, every request that waits
+ * The rounds of a flush worker.  In each, every request that waits, up to
+ * ROUND_REQUESTS of them,
  *   1. starts a slice of its work: write-backs, copies, new trailers; then one
  *      fence covers all, and a flush of the device where that is what it takes;
  *      who is through by then, and does not commit, is answered;
@@ -9,8 +10,9 @@
  *   3. sets VF and is answered.
  * So many small requests share a fence, and a large one delays a small one by
  * a few rounds at most.  The places of a round go to the sessions by turns, one
- * request each: who has thousands waiting delays the others no more than who
- * has a round full of them.
+ * request each: what others have waiting delays a session's request by as many
+ * rounds as it takes to give each session a turn, and its own by as many as its
+ * share of the places makes of them.
  *
  * [A5] A reply is posted only behind the fence that covers all that it promises.
  */

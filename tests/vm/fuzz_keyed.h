@@ -15,7 +15,7 @@
 
 enum belief {
 	UNTRIED,	/* it did not come to that */
-	REFUSED,
+	REFUSED,	/* by the server's own word, or by the end of the connection */
 	UNCHANGED,	/* the damage says the same */
 	BELIEVED,
 };
@@ -27,6 +27,7 @@ static inline enum belief altered_login(uint64_t *rnd)
 	enum belief belief = UNTRIED;
 	struct keyed k;
 	bool valid;
+	int rc;
 
 	if (!say_hello(&k, FUZZ_ID, FUZZ_KEY)) {
 		k_put_login(&k, 0);
@@ -34,9 +35,10 @@ static inline enum belief altered_login(uint64_t *rnd)
 		fuzz_damage(rnd, k.sent.instance, sizeof(k.sent) - sizeof(k.sent.hdr),
 			    1 + vm_rnd(rnd) % 3);
 		valid = !pmof_get_login(&k.sent, sizeof(k.sent), &said);
-		if (k_send_login(&k))
+		rc = k_send_login(&k);
+		if (rc > 0)
 			belief = REFUSED;
-		else
+		else if (!rc)
 			belief = valid && !memcmp(&meant, &said, sizeof(meant)) ? UNCHANGED :
 				 BELIEVED;
 	}
@@ -53,6 +55,7 @@ static inline enum belief altered_queue(uint64_t *rnd)
 	struct pmof_auth_conn conn;
 	struct keyed k;
 	bool valid;
+	int rc;
 
 	if (!k_login(&k, FUZZ_ID, FUZZ_KEY, 0) && !wc_prepare(&k.s.io, true)) {
 		conn = k_conn(k.s.io.id);
@@ -60,9 +63,10 @@ static inline enum belief altered_queue(uint64_t *rnd)
 		pmof_get_connect(&w, sizeof(w), &meant);
 		fuzz_damage(rnd, &w, sizeof(w), 1 + vm_rnd(rnd) % 3);
 		valid = !pmof_get_connect(&w, sizeof(w), &said);
-		if (wc_join(&k.s.io, &w, sizeof(w)))
+		rc = wc_join(&k.s.io, &w, sizeof(w));
+		if (rc > 0)
 			belief = REFUSED;
-		else
+		else if (!rc)
 			belief = valid && !memcmp(&meant, &said, sizeof(meant)) ? UNCHANGED :
 				 BELIEVED;
 	}
@@ -73,7 +77,7 @@ static inline enum belief altered_queue(uint64_t *rnd)
 /* A session that is resumed by who has the client's key, and not the session's. */
 static inline enum belief altered_resume(uint64_t *rnd)
 {
-	struct known own = { .loss_timeout = 2 }, altered;
+	struct known own = { .loss_timeout = 2 * vm_time_factor() }, altered;
 	enum belief belief = UNTRIED;
 	struct keyed k;
 	int rc;
@@ -86,7 +90,7 @@ static inline enum belief altered_resume(uint64_t *rnd)
 	altered = own;
 	fuzz_damage(rnd, altered.session_key, sizeof(altered.session_key), 1 + vm_rnd(rnd) % 3);
 	rc = resume_soon(&k, FUZZ_ID, FUZZ_KEY, &altered);
-	if (rc >= 0)
+	if (rc >= 0 && rc != PMOF_SC_BUSY)
 		belief = rc || !is_resumed(&k, &own) ? REFUSED :
 			 memcmp(&altered, &own, sizeof(own)) ? BELIEVED : UNCHANGED;
 	k_close(&k);

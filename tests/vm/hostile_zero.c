@@ -3,6 +3,7 @@
 #define WC_OUTS		2
 #include "wireclient.h"
 #include "window.h"
+#include "wirestats.h"
 
 #define AREA	(64 * KiB)	/* at WINDOW_OFF: what good ones work on here */
 #define BIG_OFF	(64 * MiB)	/* for the largest */
@@ -20,20 +21,6 @@ static int zero(struct wc_session *s, u64 offset, u64 length)
 	struct pmof_wire_zero w;
 
 	return wc_call(&s->io, &w, build(&w, 1, offset, length));
-}
-
-/* The counters of our own session. */
-static int server_stats(struct wc_session *s, u64 value[PMOF_SRV_STAT_MAX])
-{
-	struct pmof_wire_hdr hdr;
-	const void *msg;
-	ssize_t n;
-
-	pmof_put_hdr(&hdr, PMOF_MSG_GET_STATS, 9, sizeof(hdr), 0);
-	if (wc_send(&s->admin, &hdr, sizeof(hdr)))
-		return -EIO;
-	n = wc_recv(&s->admin, &msg, 10000);
-	return n > 0 ? pmof_get_stats_reply(msg, n, value) : -EIO;
 }
 
 /* --- good ones ------------------------------------------------------------------ */
@@ -70,12 +57,12 @@ TEST_F(window, counters)
 
 	self->may_change = true;
 	ASSERT_EQ(0, wc_open(&s, 0));
-	ASSERT_EQ(0, server_stats(&s, before));
+	ASSERT_EQ(0, wc_stats(&s, before));
 	/* 66 lines: one fence. */
 	ASSERT_EQ(0, zero(&s, WINDOW_OFF + 63, 4098));
 	/* Four rounds of 64 KiB, or more. */
 	ASSERT_EQ(0, zero(&s, WINDOW_OFF + 1, 256 * KiB - 1));
-	ASSERT_EQ(0, server_stats(&s, after));
+	ASSERT_EQ(0, wc_stats(&s, after));
 #define GREW(stat)	(after[PMOF_SRV_##stat] - before[PMOF_SRV_##stat])
 	EXPECT_EQ(2, GREW(ZEROES));
 	EXPECT_EQ(4098 + 256 * KiB - 1, GREW(BYTES_ZEROED));

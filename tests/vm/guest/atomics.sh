@@ -16,7 +16,7 @@ by_second_device() {
 	(LAB_SERVER_IP=$ATOMICS_IP && pmof_connect)
 }
 fetch_add() {
-	pmof bench "$1" --op fetch-add --count 4 --offset 1M --span 4K
+	pmof bench "$1" --op fetch-add --count 4 --offset 3M --span 4K
 }
 
 one_session() {
@@ -29,7 +29,7 @@ two_devices() {
 	t "atomics: a second device" second_device
 	t "atomics: a session of it" test "$(by_second_device)" = pmof1
 	t "atomics: it has none" fails_with "no atomics" fetch_add pmof1
-	t "atomics: it puts" sh -c 'printf 12345678 | pmof put pmof1 2M --persist'
+	t "atomics: it puts" sh -c 'printf 12345678 | pmof put pmof1 4M --persist'
 	t "atomics: the first's go on" fetch_add pmof0
 	t "atomics: the first device's session ends" pmof_disconnect pmof0
 	t "atomics: and is gone" until_true 20 one_session
