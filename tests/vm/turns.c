@@ -17,20 +17,6 @@
 #define AT	(64 * MiB)
 #define BYTES	(8 * MiB)
 
-/* A session with a deep queue, without the segments. */
-static int open_deep(struct wc_session *s)
-{
-	struct pmof_connect c = { .queue_id = 1, .queue_depth = DEPTH, .client_id = "hostile" };
-	struct pmof_wire_connect w;
-	int rc = wc_enter(s, 0);
-
-	if (rc)
-		return rc;
-	c.session_id = s->login.session_id;
-	pmof_put_connect(&w, &c);
-	return wc_connect_raw(&s->io, &w, sizeof(w), true);
-}
-
 static int send_zeroes(struct wc_session *s, int n)
 {
 	struct pmof_range range = { AT, BYTES };
@@ -52,7 +38,9 @@ TEST_F_TIMEOUT(window, few_beside_a_thousand, 120)
 
 	if (self->info.ns_size < AT + BYTES)
 		SKIP(return, "the namespace is too small");
-	ASSERT_EQ(0, open_deep(&crowd));
+	/* Without the segments. */
+	ASSERT_EQ(0, wc_enter(&crowd, 0));
+	ASSERT_EQ(0, wc_connect_deep(&crowd.io, 1, crowd.login.session_id, DEPTH));
 	ASSERT_EQ(0, wc_open(&few, 0));
 	ASSERT_EQ(0, send_zeroes(&crowd, CROWD));
 	/* The server has them. */

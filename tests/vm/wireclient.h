@@ -288,14 +288,19 @@ static inline int wc_connect_raw(struct wc_queue *q, const void *data, size_t le
 	return rc ? rc : wc_join(q, data, len);
 }
 
-static inline int wc_connect(struct wc_queue *q, u16 queue_id, u64 session_id)
+static inline int wc_connect_deep(struct wc_queue *q, u16 queue_id, u64 session_id, u16 depth)
 {
-	struct pmof_connect c = { .queue_id = queue_id, .queue_depth = WC_DEPTH,
+	struct pmof_connect c = { .queue_id = queue_id, .queue_depth = depth,
 				  .session_id = session_id, .client_id = "hostile" };
 	struct pmof_wire_connect w;
 
 	pmof_put_connect(&w, &c);
 	return wc_connect_raw(q, &w, sizeof(w), true);
+}
+
+static inline int wc_connect(struct wc_queue *q, u16 queue_id, u64 session_id)
+{
+	return wc_connect_deep(q, queue_id, session_id, WC_DEPTH);
 }
 
 /* --- messages and RDMA ---------------------------------------------------- */
