@@ -9,6 +9,7 @@
 
 #define CONFIG		"/sys/kernel/config/pmof"
 #define CLIENT		CONFIG "/clients/keyed"
+#define ALLOWED		CONFIG "/namespaces/data/allowed_clients/keyed"
 #define KEY		"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 static int instance = -1;
@@ -50,6 +51,8 @@ static int export_namespace(void)
 	if (!rc && mkdir(CONFIG "/namespaces/data", 0755))
 		rc = -errno;
 	rc = rc ? rc : vm_write_file(CONFIG "/namespaces/data/device_path", "/dev/pmem0\n");
+	if (!rc && symlink(CLIENT, ALLOWED))
+		rc = -errno;
 	rc = rc ? rc : vm_write_file(CONFIG "/namespaces/data/enable", "1\n");
 	if (!rc && mkdir(CONFIG "/ports/1", 0755))
 		rc = -errno;
@@ -70,6 +73,7 @@ static int unexport(void)
 	}
 	if (!access(CONFIG "/namespaces/data", F_OK)) {
 		vm_write_file(CONFIG "/namespaces/data/enable", "0\n");
+		unlink(ALLOWED);
 		if (rmdir(CONFIG "/namespaces/data"))
 			return -errno;
 	}

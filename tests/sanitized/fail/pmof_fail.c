@@ -87,6 +87,8 @@ static struct site sites[] = {
 	SITE(KIND_VERBS, "rdma_connect_locked", -ENOMEM),
 	SITE(KIND_VERBS, "rdma_accept", -ENOMEM),
 	SITE(KIND_VERBS, "rdma_reject", -ENOMEM),
+	SITE(KIND_VERBS, "rdma_disconnect", -EINVAL),
+	SITE(KIND_VERBS, "rdma_notify", -EINVAL),
 	SITE(KIND_FLUSH, "blkdev_issue_flush", -EIO),
 	SITE_WR("rxe_post_send", KIND_VERBS | KIND_POST),
 	SITE_WR("rxe_post_recv", KIND_VERBS),
