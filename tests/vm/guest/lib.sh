@@ -237,6 +237,12 @@ unexport_data() {
 	port_remove 1 && port_remove 2 && ns_remove data
 }
 
+# make_keyed: a client that has to prove who it is, as $KEYED does.
+KEYED=id=keyed,key=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+make_keyed() {
+	mkdir "$CONFIG/clients/keyed" && set_attr "$CONFIG/clients/keyed/key" "${KEYED##*=}"
+}
+
 # virtio_device: sets virtio to the second region's device, which virtio_pmem has made.
 virtio_device() {
 	for _d in /sys/block/pmem*; do
