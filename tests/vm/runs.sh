@@ -128,10 +128,12 @@ params() {
 	echo "FIO_SIZE=$( ((fio_seconds)) && echo 8m || echo 512k)"
 	echo "FUZZ_SECONDS=$fuzz_seconds"
 	echo "export FUZZ_SEED=${FUZZ_SEED:-1} FUZZ_SHARE=${FUZZ_SHARE:-4}"
+	# Set by --long and make fuzz only.
+	((fuzz_seconds < 60)) || echo "export PMOF_HALF_OPEN=2500"
 	echo "FAULTS_PATH='${FAULTS_PATH:-}'"
 	echo "FIO_NO_ENGINE='$no_fio_engine'"
 	[[ -n $long ]] || return 0
-	echo "export PMOF_HOSTILE_ROUNDS=1000 PMOF_HALF_OPEN=2500"
+	echo "export PMOF_HOSTILE_ROUNDS=1000"
 }
 
 # on_lab_rxe KERNEL NAME: whether the run takes the lab's soft-RoCE.  Where a machine is slow, packets
