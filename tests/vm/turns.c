@@ -29,30 +29,42 @@ static int send_zeroes(struct wc_session *s, int n)
 	return rc;
 }
 
+/* Without the segments.  Returns when the server has all of them. */
+static int crowd_in(struct wc_session *s)
+{
+	int rc = wc_enter(s, 0);
+
+	rc = rc ? rc : wc_connect_deep(&s->io, 1, s->login.session_id, DEPTH);
+	rc = rc ? rc : send_zeroes(s, CROWD);
+	return rc ? rc : wc_completed(&s->io, CROWD, 60000);
+}
+
+/*
+ * A request goes to the flush worker of the CPU that it came to, and that is the idle one: so a
+ * second crowd comes to the second of the server's, and the few to one where there is a crowd.
+ */
 TEST_F_TIMEOUT(window, few_beside_a_thousand, 120)
 {
-	struct wc_session crowd, few;
+	struct wc_session crowd[2], few;
 	u64 value[PMOF_SRV_STAT_MAX];
 	const void *msg;
 	int i;
 
 	if (self->info.ns_size < AT + BYTES)
 		SKIP(return, "the namespace is too small");
-	/* Without the segments. */
-	ASSERT_EQ(0, wc_enter(&crowd, 0));
-	ASSERT_EQ(0, wc_connect_deep(&crowd.io, 1, crowd.login.session_id, DEPTH));
 	ASSERT_EQ(0, wc_open(&few, 0));
-	ASSERT_EQ(0, send_zeroes(&crowd, CROWD));
-	/* The server has them. */
-	ASSERT_EQ(0, wc_completed(&crowd.io, CROWD, 60000));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, crowd_in(&crowd[i]));
 	ASSERT_EQ(0, send_zeroes(&few, FEW));
 	for (i = 0; i < FEW; i++)
 		ASSERT_LT(0, wc_recv(&few.io, &msg, 60000));
-	ASSERT_EQ(0, wc_stats(&crowd, value));
-	TH_LOG("%llu of the crowd are through", (unsigned long long)value[PMOF_SRV_ZEROES]);
-	/* A server with two flush workers may have some of it where the few are, and few others. */
-	EXPECT_GT(CROWD / 4, value[PMOF_SRV_ZEROES]);
-	wc_close_session(&crowd);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, wc_stats(&crowd[i], value));
+		TH_LOG("%llu of crowd %d are through",
+		       (unsigned long long)value[PMOF_SRV_ZEROES], i);
+		EXPECT_GT(CROWD / 2, value[PMOF_SRV_ZEROES]);
+		wc_close_session(&crowd[i]);
+	}
 	wc_close_session(&few);
 }
 
