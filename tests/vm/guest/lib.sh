@@ -237,11 +237,12 @@ unexport_data() {
 	port_remove 1 && port_remove 2 && ns_remove data
 }
 
-# make_keyed: a client that has to prove who it is, as $KEYED does.
-KEYED=id=keyed,key=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
-make_keyed() {
-	mkdir "$CONFIG/clients/keyed" && set_attr "$CONFIG/clients/keyed/key" "${KEYED##*=}"
+# client_make ID KEY: who has to prove that it is this one.
+client_make() {
+	mkdir "$CONFIG/clients/$1" && set_attr "$CONFIG/clients/$1/key" "$2"
 }
+# The options of one.
+KEYED=id=keyed,key=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
 
 # virtio_device: sets virtio to the second region's device, which virtio_pmem has made.
 virtio_device() {
